@@ -1,0 +1,2 @@
+//! Entry point of `pasd`.
+fn main() {}
