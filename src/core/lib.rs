@@ -17,6 +17,7 @@
 //! * **plan**: which circuits on which planes, or *hold* with the reason ([`planner`]).
 //! * **engine**: the controller's state machine ([`engine`]).
 
+pub mod detector;
 pub mod event;
 pub mod members;
 pub mod op;
