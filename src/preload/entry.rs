@@ -10,7 +10,7 @@ use super::table::{self, Handle, In, Int, IntOut, Ints, Out};
 use crate::life;
 use crate::skip::Bypass;
 use pas_core::event::{CommId, Flags};
-use pas_core::op::Op;
+use pas_core::op::{Kind, Op};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -85,27 +85,47 @@ macro_rules! expand {
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $name($($arg: $type),*) -> c_int {
                 let real = real!($name($($arg: $type),*));
-                if !life::recording() {
-                    // SAFETY: the program's own call, its arguments untouched.
-                    return unsafe { real($($arg),*) };
-                }
-                let Some(guard) = guard::enter() else {
+
+                // A function of its own, so that the path off the record saves no registers and
+                // is a plain jump.
+                #[inline(never)]
+                unsafe extern "C-unwind" fn observed(
+                    $($arg: $type,)*
+                    real: unsafe extern "C-unwind" fn($($type),*) -> c_int,
+                ) -> c_int {
+                    let Some(guard) = guard::enter() else {
+                        // SAFETY: the program's own call, its arguments untouched.
+                        return unsafe { real($($arg),*) };
+                    };
+                    let start_ticks = clock::ticks();
                     // SAFETY: as above.
-                    return unsafe { real($($arg),*) };
-                };
-                let start_ticks = clock::ticks();
-                // SAFETY: as above.
-                let result = unsafe { real($($arg),*) };
-                let facts = Facts { $($fact: $from,)* ..NONE };
-                // SAFETY: the facts are arguments of the call that has just returned `result`.
-                unsafe { record(&guard, Op::$op, start_ticks, result, &facts) };
-                result
+                    let result = unsafe { real($($arg),*) };
+                    let facts = Facts { $($fact: $from,)* ..NONE };
+                    // SAFETY: the facts are arguments of the call that has returned `result`.
+                    unsafe { record(&guard, Op::$op, start_ticks, result, &facts) };
+                    result
+                }
+
+                if life::recording() {
+                    // SAFETY: the program's own call, its arguments untouched.
+                    unsafe { observed($($arg,)* real) }
+                } else {
+                    // SAFETY: as above.
+                    unsafe { real($($arg),*) }
+                }
             }
         )*
     };
 }
 
 table::rows!(expand);
+
+/// True for calls that only post: how long that takes is of no interest, and a time stamp costs
+/// as much as the rest of the record. Known at compile time in each wrapper.
+#[inline(always)]
+const fn is_post(op: Op) -> bool {
+    matches!(op, Op::Isend | Op::Irecv) || matches!(op.kind(), Kind::Nonblocking(_))
+}
 
 /// Writes a finished call down.
 ///
@@ -126,7 +146,7 @@ pub unsafe fn record(guard: &Guard, op: Op, start_ticks: u64, result: c_int, fac
     let mut record = Record {
         bytes: 0,
         start_ticks,
-        end_ticks: clock::ticks(),
+        end_ticks: if is_post(op) { start_ticks } else { clock::ticks() },
         count: 0,
         peer: facts.peer,
         comm: CommId::NONE,
