@@ -17,311 +17,48 @@
 //!   just to read back. Likewise one [`Command::PathsDone`] answers each [`Effect::Paths`].
 //! * It applies [`Command::Tick`] no later than [`Engine::next_deadline`].
 //! * After restoring an engine (or making a new one) it applies [`Command::Restart`] first.
+//!
+//! # Rooms
+//!
+//! [`jobs`] and [`leases`]: who is there; [`prestage`]: from a request to a plan to its answer;
+//! [`circuits`] with its [`life`]: what was planned and what has become of it; [`planes`] and
+//! [`paths`]: what switches and paths' controllers are asked, and what they answered; [`restart`];
+//! [`timers`]; [`views`]: what can be seen.
 
-use crate::fabric::{Fabric, PlaneId, PortPair};
-use crate::units::{Nanos, Time};
-use crate::wire;
+mod circuits;
+mod command;
+mod jobs;
+mod leases;
+mod life;
+mod limits;
+mod paths;
+mod planes;
+mod prestage;
+mod restart;
+mod timers;
+mod views;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{Command, Connect, Effect, OpId, PathMove, Refusal, Response, Token, Way};
+pub use limits::Limits;
+pub use views::Metric;
+
+use crate::fabric::{Fabric, HostId, PlaneId};
+use crate::planner::CircuitId;
+use crate::units::Time;
+use crate::wire::validate::Invalid;
+use crate::wire::{Problem, VERSION};
+use circuits::{Circuit, PortUses};
+use jobs::Job;
+use paths::MovingPath;
+use planes::PlaneState;
+use prestage::Wait;
 use serde::{Deserialize, Serialize};
-
-/// Names an [`Effect::Optical`] or [`Effect::Paths`] until its answer comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct OpId(pub u64);
-
-/// Names a request until its [`Effect::Reply`]; the rim chooses it, unique in its life.
-pub type Token = u64;
-
-/// What happens to the engine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Command {
-    /// The rim (re)started: operations under way and waiting requests are forgotten, leases get a
-    /// full term again, every plane is read back. The fabric may have changed meanwhile.
-    Restart {
-        /// The fabric as its file says now.
-        fabric: Fabric,
-    },
-    /// `POST /v1/jobs/{job}/ranks`; answered with [`Response::Registered`].
-    Register {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// The body.
-        request: wire::RegisterRank,
-    },
-    /// `POST /v1/jobs/{job}/ranks/{rank}/heartbeat`; answered with [`Response::Done`].
-    Heartbeat {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// The rank in the world.
-        rank: u32,
-        /// The body.
-        request: wire::Heartbeat,
-    },
-    /// `DELETE /v1/jobs/{job}/ranks/{rank}`: the rank's MPI is finalised.
-    Deregister {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// The rank in the world.
-        rank: u32,
-        /// From [`wire::Registered`].
-        incarnation: u64,
-    },
-    /// `DELETE /v1/jobs/{job}`: the launcher or an operator says that the job is over.
-    EndJob {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-    },
-    /// `PUT /v1/jobs/{job}/phases/{phase}`; answered with [`Response::Done`].
-    PutPhase {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// The body; its `phase` is the path's.
-        phase: wire::Phase,
-    },
-    /// `POST /v1/jobs/{job}/prestage`; answered with [`Response::Prestage`], perhaps later.
-    Prestage {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// The body.
-        request: wire::Prestage,
-    },
-    /// `POST /v1/jobs/{job}/hints`; answered with [`Response::Done`].
-    Hint {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// The body.
-        hint: wire::Hint,
-    },
-    /// `DELETE /v1/jobs/{job}/circuits`: the job gives its circuits back.
-    Release {
-        /// For the reply.
-        token: Token,
-        /// The job's id.
-        job: String,
-        /// Only those set up for this phase.
-        phase: Option<String>,
-    },
-    /// Answers an [`Effect::Optical`].
-    OpticalDone {
-        /// The effect's.
-        op: OpId,
-        /// The effect's.
-        plane: PlaneId,
-        /// What failed, in words; absent where all was done.
-        error: Option<String>,
-        /// The switch's cross-connects as read back afterwards; absent where that failed too.
-        connects: Option<Vec<Connect>>,
-    },
-    /// Links came up, or went down, by themselves.
-    Links {
-        /// The plane.
-        plane: PlaneId,
-        /// The cross-connects concerned, with what their links are now.
-        connects: Vec<Connect>,
-    },
-    /// Answers an [`Effect::Paths`].
-    PathsDone {
-        /// The effect's.
-        op: OpId,
-        /// What failed, in words; absent where all moved. A failure means: none can be relied on.
-        error: Option<String>,
-    },
-    /// Time passed.
-    Tick,
-}
-
-/// A cross-connect as read back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Connect {
-    /// The two ports.
-    pub ports: PortPair,
-    /// True where both ends' links are up.
-    pub up: bool,
-}
-
-/// What the rim must do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Answer a request.
-    Reply {
-        /// The command's.
-        token: Token,
-        /// 200 with the body, or what is wrong.
-        result: Result<Response, Refusal>,
-    },
-    /// Change one plane: removes, then creates, then read back. See the module's head.
-    Optical {
-        /// For the answer.
-        op: OpId,
-        /// The plane.
-        plane: PlaneId,
-        /// Cross-connects to remove.
-        remove: Vec<PortPair>,
-        /// Cross-connects to create afterwards.
-        create: Vec<PortPair>,
-    },
-    /// Move traffic between host pairs.
-    Paths {
-        /// For the answer.
-        op: OpId,
-        /// The moves, independent of each other.
-        moves: Vec<PathMove>,
-    },
-    /// For the circuit log: a circuit changed its state. The rim adds the wall clock.
-    CircuitChanged {
-        /// The circuit after the change; a removed one is `draining`.
-        circuit: wire::Circuit,
-        /// Why, in words.
-        why: String,
-    },
-}
-
-/// Traffic of one job between two hosts takes another way, both directions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PathMove {
-    /// The job.
-    pub job: String,
-    /// One host's name.
-    pub a: String,
-    /// The other's.
-    pub b: String,
-    /// The new way.
-    pub to: Way,
-}
-
-/// A way between two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// The packet network.
-    Eps,
-    /// The circuit on a plane.
-    Circuit(PlaneId),
-}
-
-/// A body of a 2xx answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Response {
-    /// Nothing to say: 204.
-    Done,
-    /// 200.
-    Registered(wire::Registered),
-    /// 200.
-    Prestage(wire::PrestageReply),
-}
-
-/// An answer that is not 2xx.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// The HTTP status.
-    pub status: u16,
-    /// The body.
-    pub problem: wire::Problem,
-}
-
-/// Terms and limits; all have defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// A rank silent for longer is dead.
-    pub lease_ns: Nanos,
-    /// How often a rank should be heard of.
-    pub heartbeat_ns: Nanos,
-    /// A job that records no call for so long loses its circuits.
-    pub idle_ns: Nanos,
-    /// Added to a phase's expected end before its circuits count as parked.
-    pub margin_ns: Nanos,
-    /// The longest that one request may keep circuits in use.
-    pub in_use_ns_max: Nanos,
-    /// A parked circuit unused for so long gives way as if its ports were free.
-    pub cold_ns: Nanos,
-    /// A phase that gains less is not worth a circuit.
-    pub gain_ns_min: Nanos,
-    /// Findings of less confidence get no circuits.
-    pub confidence_min: f64,
-    /// Wait after the first failure of a switch or of a path move; doubles with each.
-    pub backoff_ns_min: Nanos,
-    /// The longest such wait.
-    pub backoff_ns_max: Nanos,
-    /// Unanswered operations are given up after this, and the plane is read back.
-    pub answer_ns_max: Nanos,
-    /// Added to twice the plane's link-up time before a dark link counts as failed.
-    pub link_grace_ns: Nanos,
-    /// Left-over cross-connects of exclusive planes are removed after this.
-    pub orphan_grace_ns: Nanos,
-    /// Each plane is read back at least so often.
-    pub audit_ns: Nanos,
-    /// Jobs that run.
-    pub jobs_max: usize,
-    /// Jobs that ended and are still shown; the oldest are forgotten.
-    pub ended_jobs_max: usize,
-    /// Ranks in all.
-    pub ranks_max: usize,
-    /// Phases of a job.
-    pub phases_max: usize,
-    /// Answers kept of a job, for requests that are sent again.
-    pub requests_max: usize,
-    /// Requests that wait for circuits, in all.
-    pub waits_max: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            lease_ns: Nanos::from_millis(10_000),
-            heartbeat_ns: Nanos::from_millis(2_000),
-            idle_ns: Nanos::from_millis(60_000),
-            margin_ns: Nanos::from_millis(1),
-            in_use_ns_max: Nanos::from_millis(60_000),
-            cold_ns: Nanos::from_millis(1_000),
-            gain_ns_min: Nanos::from_micros(10),
-            confidence_min: 0.5,
-            backoff_ns_min: Nanos::from_millis(50),
-            backoff_ns_max: Nanos::from_millis(1_000),
-            answer_ns_max: Nanos::from_millis(30_000),
-            link_grace_ns: Nanos::from_millis(1_000),
-            orphan_grace_ns: Nanos::from_millis(20_000),
-            audit_ns: Nanos::from_millis(10_000),
-            jobs_max: 4_096,
-            ended_jobs_max: 256,
-            ranks_max: 131_072,
-            phases_max: 1_024,
-            requests_max: 64,
-            waits_max: 4_096,
-        }
-    }
-}
-
-/// One line of `/metrics`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Metric {
-    /// The name, without the unit's suffix `_total`; the rim adds the prefix `pasd_`.
-    pub name: &'static str,
-    /// What it counts.
-    pub help: &'static str,
-    /// True for what only grows.
-    pub counter: bool,
-    /// Label and value, in order.
-    pub labels: Vec<(&'static str, String)>,
-    /// The value.
-    pub value: u64,
-}
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use timers::{Timer, Timers};
+use views::Counters;
 
 /// The controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -329,23 +66,127 @@ pub struct Engine {
     fabric: Fabric,
     limits: Limits,
     now: Time,
+    jobs: BTreeMap<String, Job>,
+    /// Ended jobs, the first first.
+    ended: VecDeque<String>,
+    running_jobs: usize,
+    /// Ranks of running jobs.
+    ranks: usize,
+    phase_entries: usize,
+    /// No forgotten job had a higher one.
+    forgotten_incarnation: u64,
+    /// The jobs that run on each host.
+    tenants: BTreeMap<HostId, BTreeSet<String>>,
+    circuits: BTreeMap<CircuitId, Circuit>,
+    ports: PortUses,
+    planes: Vec<PlaneState>,
+    moving: BTreeMap<OpId, Vec<MovingPath>>,
+    waits: BTreeMap<Token, Wait>,
+    timers: Timers,
+    next_op: u64,
+    next_circuit: u64,
+    next_group: u64,
+    counters: Counters,
+    /// What follows is empty between commands: effects so far, the moves that go together, the
+    /// planes to look at, and the jobs that something happened to.
+    #[serde(skip)]
+    out: Vec<Effect>,
+    #[serde(skip)]
+    moving_op: Option<OpId>,
+    #[serde(skip)]
+    dirty: BTreeSet<PlaneId>,
+    #[serde(skip)]
+    touched: BTreeSet<String>,
 }
 
 impl Engine {
     /// An engine that knows no job and has not seen its switches yet.
     pub fn new(fabric: Fabric, limits: Limits) -> Engine {
-        Engine { fabric, limits, now: Time(0) }
+        let planes = fabric.plane_ids().map(|_| PlaneState::unread()).collect();
+        Engine {
+            fabric,
+            limits,
+            now: Time(0),
+            jobs: BTreeMap::new(),
+            ended: VecDeque::new(),
+            running_jobs: 0,
+            ranks: 0,
+            phase_entries: 0,
+            forgotten_incarnation: 0,
+            tenants: BTreeMap::new(),
+            circuits: BTreeMap::new(),
+            ports: PortUses::default(),
+            planes,
+            moving: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            timers: Timers::default(),
+            next_op: 1,
+            next_circuit: 1,
+            next_group: 0,
+            counters: Counters::default(),
+            out: Vec::new(),
+            moving_op: None,
+            dirty: BTreeSet::new(),
+            touched: BTreeSet::new(),
+        }
     }
 
     /// Takes one command; answers with what is to be done, in order.
-    pub fn apply(&mut self, now: Time, _command: Command) -> Vec<Effect> {
+    pub fn apply(&mut self, now: Time, command: Command) -> Vec<Effect> {
         self.now = self.now.max(now);
-        Vec::new()
+        self.counters.commands += 1;
+        if !matches!(command, Command::Restart { .. }) {
+            self.fire_timers();
+        }
+        self.take(command);
+        self.flush();
+        std::mem::take(&mut self.out)
+    }
+
+    fn take(&mut self, command: Command) {
+        match command {
+            Command::Restart { fabric } => self.restart(fabric),
+            Command::Register { token, job, request } => {
+                let result = self.register(&job, &request);
+                self.reply(token, result);
+            }
+            Command::Heartbeat { token, job, rank, request } => {
+                let result = self.heartbeat(&job, rank, &request);
+                self.reply(token, result);
+            }
+            Command::Deregister { token, job, rank, incarnation } => {
+                let result = self.deregister(&job, rank, incarnation);
+                self.reply(token, result);
+            }
+            Command::EndJob { token, job } => {
+                let result = self.end_job_now(&job);
+                self.reply(token, result);
+            }
+            Command::PutPhase { token, job, phase } => {
+                let result = self.put_phase(&job, phase);
+                self.reply(token, result);
+            }
+            Command::Prestage { token, job, request } => self.prestage(token, &job, request),
+            Command::Hint { token, job, hint } => {
+                let result = self.put_hint(&job, hint);
+                self.reply(token, result);
+            }
+            Command::Release { token, job, phase } => {
+                let result = self.release(&job, phase.as_deref());
+                self.reply(token, result);
+            }
+            Command::OpticalDone { op, plane, error, connects } => {
+                self.optical_done(op, plane, error.as_deref(), connects.as_deref());
+            }
+            Command::Links { plane, connects } => self.links(plane, &connects),
+            Command::PathsDone { op, error } => self.paths_done(op, error.as_deref()),
+            Command::Tick => {}
+        }
     }
 
     /// When [`Command::Tick`] is due at the latest.
     pub fn next_deadline(&self) -> Option<Time> {
-        None
+        self.timers.next()
     }
 
     /// The fabric.
@@ -353,33 +194,86 @@ impl Engine {
         &self.fabric
     }
 
-    /// The fabric's figures as ranks see them.
-    pub fn fabric_summary(&self) -> wire::FabricSummary {
-        self.fabric.summary()
+    /// The terms and limits.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
-    /// One job.
-    pub fn job_status(&self, _job: &str) -> Option<wire::JobStatus> {
-        None
+    /// Does what is due. Where that is late by a heartbeat or more, the engine itself was not
+    /// running, and no rank's silence in that time says anything.
+    fn fire_timers(&mut self) {
+        let late = self.timers.next().map(|due| self.now.since(due)).unwrap_or_default();
+        if late > self.limits.heartbeat_ns {
+            self.counters.stalls += 1;
+            self.renew_leases();
+        }
+        while let Some(timer) = self.timers.pop_due(self.now) {
+            match timer {
+                Timer::Lease(job) => self.leases_due(&job),
+                Timer::Idle(job) => self.idle_due(&job),
+                Timer::Circuit(circuit) => self.circuit_due(circuit),
+                Timer::Plane(plane) => {
+                    self.dirty.insert(plane);
+                }
+                Timer::Op(op) => self.op_overdue(op),
+                Timer::Wait(token) => self.end_wait(token),
+            }
+        }
     }
 
-    /// All jobs, by id, without their phases and circuits.
-    pub fn jobs(&self) -> Vec<wire::JobStatus> {
-        Vec::new()
+    /// Hands out what the command has made necessary.
+    fn flush(&mut self) {
+        while let Some(plane) = self.dirty.pop_first() {
+            self.pump(plane);
+        }
+        self.flush_moves();
+        self.settle_waits();
     }
 
-    /// All circuits, and what is foreign.
-    pub fn circuits(&self) -> wire::Circuits {
-        wire::Circuits { version: wire::VERSION, circuits: Vec::new(), foreign: Vec::new() }
+    fn next_op(&mut self) -> OpId {
+        let op = OpId(self.next_op);
+        self.next_op += 1;
+        op
     }
 
-    /// True once every plane was read back after the last [`Command::Restart`].
-    pub fn is_ready(&self) -> bool {
-        false
+    fn reply(&mut self, token: Token, result: Result<Response, Refusal>) {
+        if let Err(refusal) = &result {
+            *self.counters.refused.entry(refusal.problem.error.clone()).or_default() += 1;
+        }
+        self.out.push(Effect::Reply { token, result });
+    }
+}
+
+impl Refusal {
+    fn new(status: u16, error: &str, message: String) -> Refusal {
+        Refusal { status, problem: Problem { version: VERSION, error: error.into(), message } }
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Refusal {
+        Refusal::new(400, invalid.error, invalid.message)
+    }
+}
+
+/// Maps whose keys are no strings, serialised as lists of pairs.
+mod as_pairs {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(super) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
     }
 
-    /// Counters and gauges, in a fixed order.
-    pub fn metrics(&self) -> Vec<Metric> {
-        Vec::new()
+    pub(super) fn deserialize<'de, K, V, D>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        Ok(Vec::<(K, V)>::deserialize(deserializer)?.into_iter().collect())
     }
 }
