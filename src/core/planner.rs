@@ -209,8 +209,12 @@ impl<'a> Planning<'a> {
             let words = words::parked(self.eps_ns, kept_ns, self.pairs.len());
             return self.finish(Decision::Granted, Reason::Parked, words, kept_ns);
         }
-        let best = self.best_possible(kept_ns);
+        let best = self.best_possible(kept_ns, |pair| self.matching.could_serve(pair));
         if !best.pays(self.ask.gain_min) {
+            let everywhere = self.best_possible(kept_ns, |_| true);
+            if everywhere.pays(self.ask.gain_min) {
+                return self.cannot(Reason::HostNotInFabric, kept_ns);
+            }
             return self.not_worth_it(kept_ns, &best);
         }
 
@@ -250,9 +254,14 @@ impl<'a> Planning<'a> {
             return self.finish(decision, reason, words, chosen.matching_ns);
         }
         self.matching = before;
-        let Some(reason) = missing else {
-            return self.not_worth_it(kept_ns, chosen);
-        };
+        match missing {
+            Some(reason) => self.cannot(reason, kept_ns),
+            None => self.not_worth_it(kept_ns, chosen),
+        }
+    }
+
+    /// New circuits would pay and cannot be had: the phase lives with those that are there.
+    fn cannot(self, reason: Reason, kept_ns: Nanos) -> Plan {
         let kept = self.matching.kept().count();
         let words = words::cannot(reason, kept, self.pairs.len(), self.eps_ns);
         let decision = if kept > 0 { Decision::Partial } else { Decision::Refused };
@@ -278,11 +287,11 @@ impl<'a> Planning<'a> {
         self.finish(Decision::Hold, reason, words, kept_ns)
     }
 
-    /// What could be saved if every pair that can have a circuit had one on the best plane.
-    fn best_possible(&self, kept_ns: Nanos) -> Candidate {
+    /// What could be saved if every pair that `can` have a circuit had one on the best plane.
+    fn best_possible(&self, kept_ns: Nanos, can: impl Fn(usize) -> bool) -> Candidate {
         let fastest = self.fabric.planes.iter().map(|plane| plane.circuit_bps).max();
         let time = phase_time(self.fabric, &self.pairs, self.ask.hosts.len(), |pair| {
-            if self.matching.could_serve(pair) { fastest } else { None }
+            if can(pair) { fastest } else { None }
         });
         let (optical, all) = self
             .fabric
