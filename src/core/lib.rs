@@ -17,7 +17,9 @@
 //! * **plan**: which circuits on which planes, or *hold* with the reason ([`planner`]).
 //! * **engine**: the controller's state machine ([`engine`]).
 
+pub mod detector;
 pub mod event;
+pub mod library;
 pub mod members;
 pub mod op;
 pub mod pattern;
