@@ -17,6 +17,7 @@ use crate::sys;
 use crate::worker::Collector;
 use http::{Failure, Http, Pump};
 use parking_lot::Mutex;
+use pas_core::detector::Due;
 use pas_core::units::Nanos;
 use pas_core::wire::{
     FabricSummary, Heartbeat, Mode, Phase, Prestage, PrestageReply, RankReport, RegisterRank,
@@ -320,15 +321,4 @@ impl Agent {
             failure.fault().count();
         }
     }
-}
-
-/// A phase that is about to begin.
-#[derive(Clone, Debug)]
-pub struct Due {
-    /// Its name.
-    pub phase: String,
-    /// Until it begins.
-    pub starts_in: Nanos,
-    /// How long it lasts.
-    pub duration: Nanos,
 }

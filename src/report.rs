@@ -27,6 +27,7 @@ pub fn build(life: &'static Life, collector: &Collector, agent: &Agent) -> RankR
         iteration: collector.iteration(),
         timeline: collector.timeline(),
         requests: agent.requests().log().cloned().collect(),
+        marks: collector.marks(),
         losses: collector.reported().kept().to_vec(),
         hint: collector.reported().last_hint(agent.incarnation(), life.job.rank),
         counters,

@@ -4,9 +4,11 @@
 
 mod collector;
 mod losses;
+mod sums;
 
 pub use collector::Collector;
-pub use losses::Losses;
+use losses::Losses;
+use sums::Sums;
 
 use crate::agent::Agent;
 use crate::life::{self, Life, State};

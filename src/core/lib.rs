@@ -22,6 +22,7 @@ pub mod detector;
 pub mod engine;
 pub mod event;
 pub mod fabric;
+pub mod library;
 pub mod members;
 pub mod op;
 pub mod pattern;

@@ -57,9 +57,4 @@ impl Scale {
     pub fn since_start(&self, monotonic_ns: u64) -> u64 {
         monotonic_ns.saturating_sub(self.start_ns)
     }
-
-    /// Nanoseconds from the start until now.
-    pub fn now_ns(&self) -> u64 {
-        self.since_start(sys::monotonic_ns())
-    }
 }

@@ -23,8 +23,8 @@ const COMMS_MAX: usize = 4096;
 /// What the worker is told of a communicator.
 #[derive(Clone, Debug)]
 pub struct CommInfo {
-    /// 16 hexadecimal digits, equal in all ranks of the communicator.
-    pub key: String,
+    /// Equal in all ranks of the communicator; 16 hexadecimal digits on the wire.
+    pub key: u64,
     /// The name that the program or the MPI gave it; may be empty.
     pub name: String,
     /// Its size; of an inter-communicator, the remote group's.
@@ -109,7 +109,7 @@ impl Comms {
             facts.members.as_ref().map_or(u64::from(facts.size), Members::fingerprint);
         let occurrence = book.take_occurrence(fingerprint);
         let info = CommInfo {
-            key: format!("{:016x}", mix(fingerprint, occurrence)),
+            key: mix(fingerprint, occurrence),
             name: facts.name,
             size: facts.size,
             rank: facts.rank,

@@ -1,27 +1,23 @@
 //! Turns records into what the detector, the report and the agent need.
 
-use super::Losses;
-use crate::agent::Due;
+use super::{Losses, Sums};
 use crate::capi::{self, Report};
 use crate::life::Life;
 use crate::preload::clock::Scale;
 use crate::preload::ring::Record;
-use crate::skip::Bypass;
-use pas_core::detector::{CommInfo, Detector, Notice};
+use crate::sys;
+use pas_core::detector::{self, Detector, Due, Notice};
 use pas_core::event::{CommId, Event, Flags};
-use pas_core::op::{Kind, Op};
+use pas_core::library::{Forced, Library};
+use pas_core::op::Kind;
 use pas_core::units::{Nanos, Time};
 use pas_core::wire::{
-    CallSum, CommReport, IterationReport, Phase, REPORT_COMMS_MAX, REPORT_TIMELINE_MAX,
-    TimelineEntry,
+    CallSum, CommReport, IterationReport, MarkReport, Phase, REPORT_COMMS_MAX, REPORT_MARKS_MAX,
+    REPORT_TIMELINE_MAX, TimelineEntry,
 };
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Pairs of call and communicator that are summed apart; calls beyond go uncounted by pair
-/// (`bypass.sum_table_full`).
-const SUMS_MAX: usize = 1024;
 
 /// The worker's own state.
 pub struct Collector {
@@ -29,32 +25,34 @@ pub struct Collector {
     scale: Scale,
     started_unix_us: u64,
     detector: Detector,
-    known: BTreeSet<CommId>,
-    comms: BTreeMap<String, CommReport>,
-    keys: BTreeMap<CommId, String>,
-    sums: BTreeMap<(Op, CommId), Sum>,
-    /// Sums of freed communicators, by key.
-    past_sums: BTreeMap<(Op, String), Sum>,
+    /// Living communicators that a record has named, by number.
+    comms: BTreeMap<CommId, Met>,
+    reports: BTreeMap<String, CommReport>,
+    sums: Sums,
     timeline: VecDeque<(Event, String)>,
+    marks: VecDeque<MarkReport>,
+    mark: Option<(String, Nanos)>,
     losses: Losses,
-    found: Vec<Phase>,
-    due: Vec<Due>,
+    /// Records of one turn, where several threads recorded: sorted before they are taken.
+    turn: Vec<Record>,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    count: u64,
-    failed: u64,
-    bytes: u64,
-    time_ns: u64,
+/// A communicator that a record has named.
+struct Met {
+    key: String,
+    /// True where this rank speaks for the communicator: the others find the same.
+    leads: bool,
 }
 
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.count += other.count;
-        self.failed += other.failed;
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+/// What the detector must know of this process.
+fn detector_settings(life: &Life) -> detector::Settings {
+    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    detector::Settings {
+        library: Library::parse(&life.mpi.library),
+        forced: Forced::from_env(std::env::vars_os().map(|(k, v)| (lossy(k), lossy(v)))),
+        // Open MPI's name, then hydra's.
+        ranks_per_host: number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")),
     }
 }
 
@@ -66,22 +64,21 @@ impl Collector {
             life,
             scale: life.scale,
             started_unix_us: u64::try_from(unix.as_micros()).unwrap_or(u64::MAX),
-            detector: Detector::new(&life.mpi.library, std::env::vars()),
-            known: BTreeSet::new(),
+            detector: Detector::new(detector_settings(life)),
             comms: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            sums: BTreeMap::new(),
-            past_sums: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            sums: Sums::default(),
             timeline: VecDeque::new(),
+            marks: VecDeque::new(),
+            mark: None,
             losses: Losses::default(),
-            found: Vec::new(),
-            due: Vec::new(),
+            turn: Vec::new(),
         }
     }
 
     /// Time since the start.
     pub fn now(&self) -> Nanos {
-        Nanos(self.scale.now_ns())
+        Nanos(self.scale.since_start(sys::monotonic_ns()))
     }
 
     /// Wall clock at the start.
@@ -94,14 +91,28 @@ impl Collector {
         self.scale.adjust();
         // Asked for before the rings are drained: see `Comms::take_freed`.
         let freed = self.life.comms.take_freed();
-        let mut records = 0;
-        for ring in self.life.rings.all() {
-            records += ring.drain(|record| self.take(record));
-        }
+        let rings = self.life.rings.all();
+        let records = match rings.as_slice() {
+            [ring] => ring.drain(|record| self.take(record)),
+            rings => {
+                let mut turn = std::mem::take(&mut self.turn);
+                let records = rings.iter().map(|ring| ring.drain(|record| turn.push(record))).sum();
+                // The detector wants the order of the calls' ends, over all threads.
+                turn.sort_by_key(|record| record.end_ticks);
+                turn.drain(..).for_each(|record| self.take(record));
+                self.turn = turn;
+                records
+            }
+        };
         self.take_reports();
-        self.forget(&freed);
-        let figures = &self.life.worker.figures;
-        figures.calls.fetch_add(records as u64, Ordering::Relaxed);
+        for id in &freed {
+            self.detector.comm_freed(*id);
+            if let Some(met) = self.comms.remove(id) {
+                self.sums.retire(*id, &met.key);
+            }
+        }
+        self.life.comms.forget(&freed);
+        self.life.worker.figures.calls.fetch_add(records as u64, Ordering::Relaxed);
         records
     }
 
@@ -116,19 +127,17 @@ impl Collector {
             end: Time(self.scale.ns(record.end_ticks)),
             flags: record.flags,
         };
-        if event.comm != CommId::NONE && self.known.insert(event.comm) {
+        if event.comm != CommId::NONE && !self.comms.contains_key(&event.comm) {
             self.meet(event.comm);
         }
-        self.sum(&event);
-        if event.flags.has(Flags::FAILED) {
-            return;
-        }
+        self.sums.add(&event);
         self.detector.observe(&event);
-        if !matches!(event.op.kind(), Kind::Completion) {
+        let failed = event.flags.has(Flags::FAILED);
+        if !failed && !matches!(event.op.kind(), Kind::Completion) {
             if self.timeline.len() == REPORT_TIMELINE_MAX {
                 self.timeline.pop_front();
             }
-            let key = self.keys.get(&event.comm).cloned().unwrap_or_default();
+            let key = self.comms.get(&event.comm).map(|met| met.key.clone()).unwrap_or_default();
             self.timeline.push_back((event, key));
         }
     }
@@ -136,62 +145,26 @@ impl Collector {
     /// Introduces a communicator to the detector and the report.
     fn meet(&mut self, id: CommId) {
         let Some(info) = self.life.comms.info(id) else { return };
-        let report = CommReport {
-            comm: info.key.clone(),
+        let key = format!("{:016x}", info.key);
+        if self.reports.len() < REPORT_COMMS_MAX {
+            let report = CommReport {
+                comm: key.clone(),
+                name: info.name.clone(),
+                size: info.size,
+                rank: info.rank,
+                members: info.members.clone(),
+            };
+            self.reports.insert(key.clone(), report);
+        }
+        self.comms.insert(id, Met { key, leads: info.rank == 0 && info.members.is_some() });
+        let info = detector::CommInfo {
+            key: info.key,
             name: info.name.clone(),
             size: info.size,
             rank: info.rank,
             members: info.members.clone(),
         };
-        if self.comms.len() < REPORT_COMMS_MAX {
-            self.comms.insert(info.key.clone(), report);
-        }
-        self.keys.insert(id, info.key.clone());
-        self.detector.comm_created(
-            id,
-            CommInfo {
-                key: info.key.clone(),
-                name: info.name.clone(),
-                size: info.size,
-                rank: info.rank,
-                members: info.members.clone(),
-            },
-        );
-    }
-
-    fn forget(&mut self, freed: &[CommId]) {
-        for id in freed {
-            self.known.remove(id);
-            self.detector.comm_freed(*id);
-            let Some(key) = self.keys.remove(id) else { continue };
-            let of_id: Vec<_> = self.sums.range(..).filter(|((_, c), _)| c == id).collect();
-            let of_id: Vec<_> = of_id.into_iter().map(|(k, v)| (*k, *v)).collect();
-            for ((op, comm), sum) in of_id {
-                self.sums.remove(&(op, comm));
-                if self.past_sums.len() < SUMS_MAX
-                    || self.past_sums.contains_key(&(op, key.clone()))
-                {
-                    self.past_sums.entry((op, key.clone())).or_default().add(sum);
-                } else {
-                    Bypass::SumTableFull.count_many(sum.count);
-                }
-            }
-        }
-        self.life.comms.forget(freed);
-    }
-
-    fn sum(&mut self, event: &Event) {
-        let key = (event.op, event.comm);
-        if self.sums.len() >= SUMS_MAX && !self.sums.contains_key(&key) {
-            Bypass::SumTableFull.count();
-            return;
-        }
-        self.sums.entry(key).or_default().add(Sum {
-            count: 1,
-            failed: u64::from(event.flags.has(Flags::FAILED)),
-            bytes: event.bytes,
-            time_ns: event.duration().0,
-        });
+        self.detector.comm_created(id, info);
     }
 
     fn take_reports(&mut self) {
@@ -204,45 +177,58 @@ impl Collector {
                 }
                 Report::Target { name, value } => self.losses.target(name.text(), value),
                 Report::Iteration { step } => self.detector.mark_iteration(step, Time(at.0)),
-                Report::PhaseBegin { name } => {
-                    self.detector.mark_phase(Some(name.text()), Time(at.0))
-                }
-                Report::PhaseEnd => self.detector.mark_phase(None, Time(at.0)),
+                Report::PhaseBegin { name } => self.mark(Some(name.text()), at),
+                Report::PhaseEnd => self.mark(None, at),
                 Report::Declare { comm, collective, pattern } => {
                     let declared = capi::parse_declared(&collective.text(), &pattern.text());
                     if let Some((collective, pattern)) = declared {
-                        self.detector.declare(comm.map(|comm| comm.text()), collective, pattern);
+                        let comm = comm.map(|comm| comm.text());
+                        self.detector.declare(comm.as_deref(), collective, pattern);
                     }
                 }
             }
         }
     }
 
+    /// Ends the phase that the program marked, and begins the next one, if it named one.
+    fn mark(&mut self, next: Option<String>, at: Nanos) {
+        if let Some((name, start_ns)) = self.mark.take() {
+            if self.marks.len() == REPORT_MARKS_MAX {
+                self.marks.pop_front();
+            }
+            self.marks.push_back(MarkReport { name, start_ns, duration_ns: at.minus(start_ns) });
+        }
+        self.mark = next.map(|name| (name, at));
+    }
+
     /// The phases that were found or changed, and those that are about to begin, since the last
-    /// call; of communicators whose first rank this is: the others find the same.
+    /// call; of communicators that this rank speaks for.
     pub fn take_findings(&mut self, lead: Nanos) -> (Vec<Phase>, Vec<Due>) {
-        let now = Time(self.scale.now_ns());
-        for notice in self.detector.advance(now, lead) {
+        let (mut found, mut due) = (Vec::new(), Vec::new());
+        for notice in self.detector.advance(Time(self.now().0), lead) {
             match notice {
-                Notice::PhaseFound(phase) | Notice::PhaseChanged(phase) => self.found.push(phase),
-                Notice::PhaseDue { phase, starts_in, duration, .. } => {
-                    self.due.push(Due { phase, starts_in, duration });
-                }
+                Notice::PhaseFound(phase) | Notice::PhaseChanged(phase) => found.push(phase),
+                Notice::PhaseDue(phase) => due.push(phase),
                 Notice::ForecastMissed { .. } => {}
             }
         }
-        let leads = |comm: &str| self.comms.get(comm).is_some_and(|comm| comm.rank == 0);
-        self.found.retain(|phase| leads(&phase.comm));
-        self.due.retain(|due| due.phase.split('.').next().is_some_and(leads));
-        let phases = self.detector.phases().count() as u64;
-        self.life.worker.figures.phases.store(phases, Ordering::Relaxed);
-        (std::mem::take(&mut self.found), std::mem::take(&mut self.due))
+        if !found.is_empty() {
+            let known = self.detector.phases().len() as u64;
+            self.life.worker.figures.phases.store(known, Ordering::Relaxed);
+        }
+        found.retain(|phase| self.speaks_for(phase));
+        due.retain(|due| self.comms.get(&due.comm).is_some_and(|met| met.leads));
+        (found, due)
+    }
+
+    fn speaks_for(&self, phase: &Phase) -> bool {
+        self.reports.get(&phase.comm).is_some_and(|comm| comm.rank == 0 && comm.members.is_some())
     }
 
     /// Every phase that this rank is to tell of.
     pub fn phases(&self) -> Vec<Phase> {
-        let leads = |comm: &str| self.comms.get(comm).is_some_and(|comm| comm.rank == 0);
-        self.detector.phases().filter(|phase| leads(&phase.comm)).collect()
+        let phases = self.detector.phases().into_iter();
+        phases.filter(|phase| self.speaks_for(phase)).collect()
     }
 
     /// The same by name.
@@ -250,14 +236,19 @@ impl Collector {
         self.phases().into_iter().map(|phase| (phase.phase.clone(), phase)).collect()
     }
 
-    /// What the program reported.
+    /// What the program reported, to add to.
     pub fn losses(&mut self) -> &mut Losses {
         &mut self.losses
     }
 
-    /// Likewise, to read.
+    /// What the program reported.
     pub fn reported(&self) -> &Losses {
         &self.losses
+    }
+
+    /// The phases that the program marked.
+    pub fn marks(&self) -> Vec<MarkReport> {
+        self.marks.iter().cloned().collect()
     }
 
     /// The iteration, once found.
@@ -265,27 +256,14 @@ impl Collector {
         self.detector.iteration()
     }
 
-    /// The communicators met, with the names they have now.
+    /// The communicators met.
     pub fn comm_reports(&self) -> Vec<CommReport> {
-        self.comms.values().cloned().collect()
+        self.reports.values().cloned().collect()
     }
 
     /// The sums by call and communicator.
     pub fn call_sums(&self) -> Vec<CallSum> {
-        let mut all = self.past_sums.clone();
-        for ((op, comm), sum) in &self.sums {
-            let key = self.keys.get(comm).cloned().unwrap_or_default();
-            all.entry((*op, key)).or_default().add(*sum);
-        }
-        let row = |((op, comm), sum): ((Op, String), Sum)| CallSum {
-            call: op.name().to_owned(),
-            comm,
-            count: sum.count,
-            failed: sum.failed,
-            bytes: sum.bytes,
-            time_ns: Nanos(sum.time_ns),
-        };
-        all.into_iter().map(row).collect()
+        self.sums.report(|id| self.comms.get(&id).map(|met| met.key.clone()).unwrap_or_default())
     }
 
     /// The last calls.
@@ -302,9 +280,14 @@ impl Collector {
 
     /// The detector's counters and ours.
     pub fn counters(&self) -> BTreeMap<String, u64> {
-        let mut counters = self.detector.counters();
+        let seen = self.detector.counters();
         let calls = self.life.worker.figures.calls.load(Ordering::Relaxed);
-        counters.insert("calls_recorded".to_owned(), calls);
-        counters
+        BTreeMap::from([
+            ("calls_recorded".to_owned(), calls),
+            ("detector.events_failed".to_owned(), seen.events_failed),
+            ("detector.events_unknown_comm".to_owned(), seen.events_unknown_comm),
+            ("detector.comms_dropped".to_owned(), seen.comms_dropped),
+            ("detector.declared_dropped".to_owned(), seen.declared_dropped),
+        ])
     }
 }
