@@ -27,7 +27,7 @@ pub(super) enum Traffic {
     Unknown,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Circuit {
     pub(super) plane: PlaneId,
     pub(super) a: HostId,
@@ -82,7 +82,7 @@ pub(super) struct PortUse {
 }
 
 /// The ports in use, by plane and host; serialised as those that are not as new.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(PlaneId, HostId, PortUse)>", into = "Vec<(PlaneId, HostId, PortUse)>")]
 pub(super) struct PortUses(Vec<Vec<PortUse>>);
 

@@ -11,7 +11,7 @@ use crate::wire::CircuitState;
 use serde::{Deserialize, Serialize};
 
 /// A move under way.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct MovingPath {
     pub(super) circuit: CircuitId,
     pub(super) to: Traffic,

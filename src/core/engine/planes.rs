@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An operation under way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PlaneOp {
     pub(super) id: OpId,
     pub(super) remove: Vec<PortPair>,
     pub(super) create: Vec<PortPair>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlaneState {
     pub(super) op: Option<PlaneOp>,
     /// What the switch was last read back with.

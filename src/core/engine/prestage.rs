@@ -13,7 +13,7 @@ use crate::wire::{self, CircuitState, Decision, Prestage, Reason, VERSION};
 use serde::{Deserialize, Serialize};
 
 /// A request that was decided, kept for when it is sent again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     request: Prestage,
     decision: Decision,
@@ -24,7 +24,7 @@ pub(super) struct Request {
 }
 
 /// A request that is answered when its circuits are up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Wait {
     job: String,
     incarnation: u64,
