@@ -138,8 +138,8 @@ impl Engine {
                 continue;
             }
             let left = circuit.ends().iter().all(|host| {
-                let leaving = self.ports.get(plane, *host).leaving;
-                leaving.is_none_or(|leaving| wanted.leaving.contains(&leaving))
+                let leaving = &self.ports.get(plane, *host).leaving;
+                leaving.iter().all(|leaving| wanted.leaving.contains(leaving))
             });
             if left && !ports.iter().any(|port| joined.contains(port)) {
                 wanted.create.push((id, circuit.ports));
@@ -253,6 +253,8 @@ impl Engine {
         let Some(circuit) = self.circuits.get_mut(&id) else { return };
         let link = truth.get(&circuit.ports).copied();
         let ports = circuit.ports;
+        let waits = |host: &HostId| !self.ports.get(circuit.plane, *host).leaving.is_empty();
+        let is_predecessors = !circuit.asked && circuit.ends().iter().any(waits);
         match (circuit.state, link) {
             (CircuitState::Switching, None) if circuit.asked => {
                 if op.create.contains(&ports) || circuit.failures > 0 {
@@ -272,8 +274,11 @@ impl Engine {
                     self.log(id, error.unwrap_or("the switch did not remove it"));
                     self.counters.removes_failed += 1;
                     self.retry_later(id);
+                } else {
+                    self.settle(id);
                 }
             }
+            (CircuitState::Switching, Some(_)) if is_predecessors => {}
             (_, Some(up)) => {
                 self.turn(id, Happening::Made, "read back");
                 self.set_link(id, up);
@@ -331,7 +336,7 @@ impl Engine {
         };
         let busy = [a, b].iter().any(|host| {
             let port = self.ports.get(plane, *host);
-            port.current.is_some() || port.leaving.is_some()
+            port.current.is_some() || !port.leaving.is_empty()
         });
         if busy {
             return false;
@@ -360,7 +365,7 @@ impl Engine {
 
     /// Notes whether the circuit's link is up; before its cross-connect was read back that says
     /// nothing of it.
-    fn set_link(&mut self, id: CircuitId, up: bool) {
+    pub(super) fn set_link(&mut self, id: CircuitId, up: bool) {
         let Some(circuit) = self.circuits.get_mut(&id) else { return };
         if circuit.state != CircuitState::Lit && circuit.state != CircuitState::Up {
             return;

@@ -379,7 +379,7 @@ impl Ports for PortView<'_> {
                 }
             }
             None if !answers => Slot::Blocked(Reason::SwitchFailed),
-            None if port_use.leaving.is_some() || state.foreign.contains_key(&port) => {
+            None if !port_use.leaving.is_empty() || state.foreign.contains_key(&port) => {
                 Slot::Blocked(Reason::PortsInUse)
             }
             None => Slot::Free,

@@ -45,10 +45,10 @@ fn the_journal_gives_the_same_state_and_the_same_effects() {
     rim.pass(ms(20_000));
     let mut again = Engine::new(fabric(4, 1), Limits::default());
     let mut first = Engine::new(fabric(4, 1), Limits::default());
-    for (at, command) in rim.journal.clone() {
+    for (at, command, effects) in rim.journal.clone() {
         let journalled = serde_json::to_string(&command).expect("a command serialises");
         let command: Command = serde_json::from_str(&journalled).expect("and comes back");
-        let effects = first.apply(at, command.clone());
+        assert_eq!(first.apply(at, command.clone()), effects);
         again = serde_json::from_str(&serde_json::to_string(&again).expect("a snapshot"))
             .expect("which comes back");
         assert_eq!(again.apply(at, command), effects);

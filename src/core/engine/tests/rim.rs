@@ -73,7 +73,9 @@ pub(super) struct Rim {
     /// What the paths' controller was told, by job and hosts.
     pub(super) ways: BTreeMap<(String, String, String), Way>,
     pub(super) broken_paths: u32,
-    pub(super) journal: Vec<(Time, Command)>,
+    /// All commands with their times and effects.
+    pub(super) journal: Vec<(Time, Command, Vec<Effect>)>,
+    asked_at: BTreeMap<OpId, Time>,
     next_token: Token,
 }
 
@@ -98,13 +100,14 @@ impl Rim {
             ways: BTreeMap::new(),
             broken_paths: 0,
             journal: Vec::new(),
+            asked_at: BTreeMap::new(),
             next_token: 1,
         }
     }
 
     pub(super) fn apply(&mut self, command: Command) -> Vec<Effect> {
-        self.journal.push((self.now, command.clone()));
-        let effects = self.engine.apply(self.now, command);
+        let effects = self.engine.apply(self.now, command.clone());
+        self.journal.push((self.now, command, effects.clone()));
         for effect in &effects {
             self.receive(effect);
         }
@@ -117,8 +120,9 @@ impl Rim {
                 let before = self.replies.insert(*token, result.clone());
                 assert!(before.is_none(), "token {token} was answered twice");
             }
-            Effect::Optical { plane, remove, create, .. } => {
+            Effect::Optical { op, plane, remove, create } => {
                 self.check_optical(*plane, remove, create);
+                self.asked_at.insert(*op, self.now);
                 self.pending.push_back(effect.clone());
             }
             Effect::Paths { moves, .. } => {
@@ -134,10 +138,13 @@ impl Rim {
     /// What an operation may never ask: two at a time of one plane; to touch what is foreign; to
     /// remove what carries traffic; to create on a port that is joined and is not being freed.
     fn check_optical(&self, plane: PlaneId, remove: &[PortPair], create: &[PortPair]) {
-        let busy = self
-            .pending
-            .iter()
-            .any(|effect| matches!(effect, Effect::Optical { plane: p, .. } if *p == plane));
+        let given_up = self.engine.limits().answer_ns_max;
+        let busy = self.pending.iter().any(|effect| match effect {
+            Effect::Optical { op, plane: other, .. } => {
+                *other == plane && self.now.since(self.asked_at[op]) < given_up
+            }
+            _ => false,
+        });
         assert!(!busy, "two operations at a time on {plane:?}");
         let switch = &self.switches[plane.0 as usize];
         for ports in remove {
@@ -164,7 +171,18 @@ impl Rim {
 
     /// Answers the first thing that is pending; false where nothing is.
     pub(super) fn answer_one(&mut self) -> bool {
-        let Some(effect) = self.pending.pop_front() else { return false };
+        self.answer_nth(0)
+    }
+
+    /// Answers what has waited longest but for `index` others, or of the same plane.
+    pub(super) fn answer_nth(&mut self, index: usize) -> bool {
+        let plane_of = |effect: &Effect| match effect {
+            Effect::Optical { plane, .. } => Some(*plane),
+            _ => None,
+        };
+        let Some(chosen) = self.pending.get(index).map(plane_of) else { return false };
+        let first = self.pending.iter().position(|effect| plane_of(effect) == chosen);
+        let Some(effect) = first.and_then(|first| self.pending.remove(first)) else { return false };
         match effect {
             Effect::Optical { op, plane, remove, create } => {
                 self.operate(op, plane, &remove, &create)
@@ -352,12 +370,17 @@ impl Switch {
             self.removes += 1;
         }
         for ports in create {
-            let taken = self.joined.keys().any(|other| {
-                [other.low(), other.high()].contains(&ports.low())
-                    || [other.low(), other.high()].contains(&ports.high())
-            });
-            assert!(!taken || !self.foreign.is_empty(), "{ports:?} is created on a joined port");
-            if taken || self.broken.contains(ports) {
+            let ends = |pair: &PortPair| [pair.low(), pair.high()];
+            let mut taken = self
+                .joined
+                .keys()
+                .filter(|pair| ends(pair).iter().any(|p| ends(ports).contains(p)));
+            let by = taken.next();
+            assert!(
+                by.is_none_or(|by| self.foreign.contains(by)),
+                "{ports:?} is created where {by:?} is"
+            );
+            if by.is_some() || self.broken.contains(ports) {
                 return Err(format!("ports {} and {} refuse", ports.low(), ports.high()));
             }
             self.joined.insert(*ports, false);
