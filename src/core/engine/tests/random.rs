@@ -109,16 +109,14 @@ impl Chaos {
     fn step(&mut self) {
         let job = JOBS[self.random.below(4) as usize].to_owned();
         match self.random.below(100) {
-            0..3 => (0..4).for_each(|rank| self.register(&job, rank)),
-            3..6 => {
+            0..5 => (0..4).for_each(|rank| self.register(&job, rank)),
+            5 => {
                 let rank = self.random.rank();
                 self.register(&job, rank);
             }
             6..24 => self.heartbeats(&job),
-            24..26 => {
-                let (rank, incarnation) = (self.random.rank(), self.incarnation(&job));
-                self.request(|token| Command::Deregister { token, job, rank, incarnation });
-            }
+            24 => self.good_byes(&job),
+            25 => self.apply(Command::Tick),
             26 if self.random.one_in(3) => {
                 self.request(|token| Command::EndJob { token, job });
             }
@@ -150,6 +148,16 @@ impl Chaos {
             request.pid += 1;
         }
         self.request(|token| Command::Register { token, job: job.into(), request });
+    }
+
+    /// A rank of the job, or all of them, say good-bye.
+    fn good_byes(&mut self, job: &str) {
+        let incarnation = self.incarnation(job);
+        let one = self.random.one_in(5).then(|| self.random.rank());
+        for rank in (0..4).filter(|rank| one.is_none_or(|one| one == *rank)) {
+            let job = job.to_owned();
+            self.request(|token| Command::Deregister { token, job, rank, incarnation });
+        }
     }
 
     /// Most ranks of the job are heard of; one job records few calls.
