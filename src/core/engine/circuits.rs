@@ -63,6 +63,13 @@ impl Circuit {
         matches!(self.state, CircuitState::Switching | CircuitState::Lit | CircuitState::Up)
     }
 
+    /// True where it is to go and carries nothing any more.
+    pub(super) fn is_drained(&self) -> bool {
+        self.state == CircuitState::Draining
+            && self.traffic == Traffic::OnEps
+            && self.path_op.is_none()
+    }
+
     pub(super) fn is_owned_by(&self, job: &str, incarnation: u64) -> bool {
         self.lives()
             && self
@@ -279,7 +286,6 @@ impl Engine {
             CircuitState::Draining if !circuit.asked || plane.is_clear_of(circuit.ports) => {
                 self.turn(id, Happening::Missing, "removed");
             }
-            CircuitState::Draining if self.successor(id).is_some() => self.hand_over(id),
             CircuitState::Draining => {
                 self.dirty.insert(circuit.plane);
             }
@@ -296,7 +302,8 @@ impl Engine {
         let plane = &self.planes[leaving.plane.0 as usize];
         let next = self.ports.get(leaving.plane, leaving.a).current?;
         let waiting = self.circuits.get(&next)?;
-        let fits = waiting.state == CircuitState::Switching
+        let fits = leaving.is_drained()
+            && waiting.state == CircuitState::Switching
             && !waiting.asked
             && waiting.ports == leaving.ports
             && !plane.in_doubt
@@ -306,7 +313,7 @@ impl Engine {
     }
 
     /// One job's circuit becomes another's without touching the switch.
-    fn hand_over(&mut self, id: CircuitId) {
+    pub(super) fn hand_over(&mut self, id: CircuitId) {
         let Some(next) = self.successor(id) else { return };
         let link = self.circuits.get(&id).is_some_and(|circuit| circuit.link);
         self.turn(id, Happening::Missing, "its cross-connect is handed over");

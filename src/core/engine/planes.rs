@@ -5,7 +5,6 @@
 //! and hands out the difference. So a failed operation needs no undoing of bookkeeping; what it
 //! did not do is still wanted, and wanted again after a wait.
 
-use super::circuits::Traffic;
 use super::life::Happening;
 use super::timers::Timer;
 use super::{Connect, Effect, Engine, OpId};
@@ -69,6 +68,11 @@ struct Wanted {
 impl Engine {
     /// Hands out the plane's next operation, where it is idle and something is to be done.
     pub(super) fn pump(&mut self, plane: PlaneId) {
+        let circuits: Vec<CircuitId> =
+            self.planes[plane.0 as usize].circuits.iter().copied().collect();
+        for id in circuits {
+            self.hand_over(id);
+        }
         let state = &self.planes[plane.0 as usize];
         if state.op.is_some() {
             return;
@@ -113,10 +117,10 @@ impl Engine {
         let circuits =
             || state.circuits.iter().filter_map(|id| Some((*id, self.circuits.get(id)?)));
         for (id, circuit) in circuits() {
-            let drained = circuit.state == CircuitState::Draining
-                && circuit.traffic == Traffic::OnEps
-                && circuit.path_op.is_none();
-            if drained && state.present.contains(&circuit.ports) && circuit.retry_at <= self.now {
+            if circuit.is_drained()
+                && state.present.contains(&circuit.ports)
+                && circuit.retry_at <= self.now
+            {
                 wanted.remove.push(circuit.ports);
                 wanted.leaving.insert(id);
             }

@@ -50,7 +50,7 @@ struct Chaos {
 fn limits() -> Limits {
     Limits {
         lease_ns: ms(3_000),
-        idle_ns: ms(8_000),
+        idle_ns: ms(700),
         answer_ns_max: ms(2_000),
         audit_ns: ms(2_000),
         orphan_grace_ns: ms(1_500),
