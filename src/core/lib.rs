@@ -23,5 +23,6 @@ pub mod library;
 pub mod members;
 pub mod op;
 pub mod pattern;
+pub mod schedule;
 pub mod units;
 pub mod wire;
