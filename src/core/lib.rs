@@ -18,12 +18,15 @@
 //! * **engine**: the controller's state machine ([`engine`]).
 
 pub mod demand;
+pub mod detector;
 pub mod engine;
 pub mod event;
 pub mod fabric;
+pub mod library;
 pub mod members;
 pub mod op;
 pub mod pattern;
 pub mod planner;
+pub mod schedule;
 pub mod units;
 pub mod wire;
