@@ -7,6 +7,7 @@ use super::timers::Timer;
 use super::{Effect, Engine, Refusal, Response, Token};
 use crate::demand::{self, Demand, NoDemand};
 use crate::fabric::{HostId, PlaneId};
+use crate::library::Library;
 use crate::planner::{self, Ask, CircuitId, Hold, Plan, Ports, Slot};
 use crate::units::{Nanos, Time};
 use crate::wire::{self, CircuitState, Decision, Prestage, Reason, VERSION};
@@ -324,7 +325,8 @@ impl Job {
             return known;
         }
         let phase = self.phases.get(phase).ok_or(NoDemand::NoSteps)?;
-        demand::of_phase(phase, |rank| self.host_of(rank))
+        let family = Library::parse(&self.library).family;
+        demand::of_phase(phase, family, |rank| self.host_of(rank))
     }
 }
 
