@@ -396,7 +396,8 @@ pub struct RankReport {
     pub job: String,
     /// As registered.
     pub registered: RegisterRank,
-    /// Wall clock at `MPI_Init`'s return, for lining ranks up in a picture; microseconds since 1970.
+    /// Wall clock at `MPI_Init`'s return, for lining ranks up in a picture; microseconds since
+    /// 1970.
     pub started_unix_us: u64,
     /// From `MPI_Init`'s return to this report.
     pub lifetime_ns: Nanos,

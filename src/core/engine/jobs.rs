@@ -347,7 +347,7 @@ impl Engine {
         while others(self) + wanted > self.limits.phase_entries_max && self.forget_oldest() {}
         if others(self) + wanted > self.limits.phase_entries_max {
             let message = format!(
-                "the phases of all jobs hold {} list entries, the most; end jobs or raise the limit",
+                "the phases of all jobs hold {} list entries, the most; end jobs or raise it",
                 self.limits.phase_entries_max
             );
             return Err(Refusal::new(503, "too_many", message));

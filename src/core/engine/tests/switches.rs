@@ -361,3 +361,18 @@ fn reasons_that_need_no_switch_reach_the_answer() {
     let refused = rim.put("b", exchange("half", 1, 2, (0, 1)));
     assert!(refused.is_err(), "more members than the world has");
 }
+
+#[test]
+fn a_cross_connect_is_handed_over_where_two_jobs_want_the_same() {
+    let mut rim = Rim::new(fabric(2, 1), Limits::default());
+    rim.start("a", &[0, 1]);
+    rim.start("b", &[0, 1]);
+    rim.light("a", 1);
+    rim.pass(ms(100));
+    let reply = rim.light("b", 1);
+    assert_eq!((reply.decision, reply.reason), (Decision::Granted, Reason::Switched));
+    assert_eq!(rim.states(), [CircuitState::Up]);
+    assert_eq!((rim.switches[0].creates, rim.switches[0].removes), (1, 0));
+    let way = |job: &str| rim.ways[&(job.to_owned(), "h0".to_owned(), "h1".to_owned())];
+    assert_eq!((way("a"), way("b")), (Way::Eps, Way::Circuit(PlaneId(0))));
+}

@@ -1,7 +1,7 @@
 use super::*;
 use crate::members::Run;
 use crate::pattern::{Pattern, Source};
-use crate::wire::{Call, Mode, Trend};
+use crate::wire::{Call, LossReport, Mode, Trend};
 
 fn register() -> RegisterRank {
     RegisterRank {
@@ -135,6 +135,45 @@ fn phases_hold_to_their_communicator_and_their_limits() {
     refused(with(|m| m.confidence = 1.5), "confidence", "1.5");
     refused(with(|m| m.duration_ns = Nanos(u64::MAX)), "duration_ns", "18446744073709551615");
     refused(with(|m| m.period_ns = Some(Nanos(u64::MAX))), "period_ns", "18446744073709551615");
+}
+
+#[test]
+fn reports_are_bounded_and_their_parts_right() {
+    let with = |change: fn(&mut RankReport)| {
+        let mut message = RankReport {
+            version: VERSION,
+            job: "a".into(),
+            registered: register(),
+            started_unix_us: 1,
+            lifetime_ns: Nanos(1),
+            comms: Vec::new(),
+            calls: Vec::new(),
+            phases: vec![phase()],
+            iteration: None,
+            timeline: Vec::new(),
+            requests: Vec::new(),
+            losses: Vec::new(),
+            hint: Some(hint()),
+            counters: BTreeMap::new(),
+        };
+        message.validate().expect("right");
+        change(&mut message);
+        message.validate()
+    };
+    refused(with(|m| m.job = "a b".into()), "job", "a b");
+    refused(with(|m| m.phases[0].confidence = -1.0), "confidence", "-1");
+    refused(with(|m| m.registered.rank = 9), "rank", "9");
+    refused(with(|m| m.hint = Some(Hint { loss: Some(f64::NAN), ..hint() })), "loss", "NaN");
+    let loss = |m: &mut RankReport| {
+        let (at_ns, loss) = (Nanos(1), Some(f64::INFINITY));
+        m.losses.push(LossReport { at_ns, step: 1, loss, metrics: BTreeMap::new() });
+    };
+    refused(with(loss), "losses", "inf");
+    refused(
+        with(|m| m.counters = (0..1025).map(|i| (i.to_string(), 1)).collect()),
+        "counters",
+        "1025",
+    );
 }
 
 #[test]
