@@ -61,7 +61,7 @@ use timers::{Timer, Timers};
 use views::Counters;
 
 /// The controller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Engine {
     fabric: Fabric,
     limits: Limits,

@@ -436,3 +436,6 @@ impl Plane {
         self.ports.get(host.0 as usize).copied().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests;

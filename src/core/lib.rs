@@ -27,5 +27,6 @@ pub mod members;
 pub mod op;
 pub mod pattern;
 pub mod planner;
+pub mod schedule;
 pub mod units;
 pub mod wire;
