@@ -12,6 +12,8 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub mod validate;
+
 /// The version of the messages below.
 pub const VERSION: u32 = 1;
 
