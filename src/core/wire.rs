@@ -413,6 +413,9 @@ pub struct RankReport {
     pub timeline: Vec<TimelineEntry>,
     /// Pre-stage requests and their answers; the last [`REPORT_REQUESTS_MAX`].
     pub requests: Vec<RequestReport>,
+    /// Phases that the program marked with `pas_phase_begin`; the last [`REPORT_MARKS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<MarkReport>,
     /// Losses, thinned out evenly to at most [`REPORT_LOSSES_MAX`].
     pub losses: Vec<LossReport>,
     /// The last hint.
@@ -427,6 +430,8 @@ pub const REPORT_COMMS_MAX: usize = 256;
 pub const REPORT_TIMELINE_MAX: usize = 4096;
 /// See [`RankReport::requests`].
 pub const REPORT_REQUESTS_MAX: usize = 1024;
+/// See [`RankReport::marks`].
+pub const REPORT_MARKS_MAX: usize = 1024;
 /// See [`RankReport::losses`].
 pub const REPORT_LOSSES_MAX: usize = 1024;
 
@@ -507,6 +512,17 @@ pub struct RequestReport {
     pub reply: Option<PrestageReply>,
     /// Why there is none.
     pub error: Option<String>,
+}
+
+/// A phase under the program's own name for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarkReport {
+    /// The program's name.
+    pub name: String,
+    /// After `MPI_Init`'s return.
+    pub start_ns: Nanos,
+    /// Until its end, or the next one's beginning.
+    pub duration_ns: Nanos,
 }
 
 /// A reported loss.
