@@ -23,6 +23,7 @@ pub mod library;
 pub mod members;
 pub mod op;
 pub mod pattern;
+pub mod rules;
 pub mod schedule;
 pub mod units;
 pub mod wire;
