@@ -11,11 +11,11 @@ use super::stage::{Field, Sink};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     /// The even ones among the first ranks.
-    EvenLeave,
+    Even,
     /// The odd ones among the first ranks.
-    OddLeave,
+    Odd,
     /// The last ranks.
-    LastLeave,
+    Last,
 }
 
 /// One exchange.
@@ -65,10 +65,10 @@ impl Fold {
     /// The rank with virtual number `number`.
     fn rank(self, number: u32, surplus: u32) -> u32 {
         match self {
-            Fold::EvenLeave if number < surplus => 2 * number + 1,
-            Fold::OddLeave if number < surplus => 2 * number,
-            Fold::EvenLeave | Fold::OddLeave => number + surplus,
-            Fold::LastLeave => number,
+            Fold::Even if number < surplus => 2 * number + 1,
+            Fold::Odd if number < surplus => 2 * number,
+            Fold::Even | Fold::Odd => number + surplus,
+            Fold::Last => number,
         }
     }
 
@@ -76,9 +76,9 @@ impl Fold {
     fn pairs(self, ranks: u32) -> impl Iterator<Item = (u32, u32)> {
         let (power, surplus) = Fold::split(ranks);
         (0..surplus).map(move |index| match self {
-            Fold::EvenLeave => (2 * index + 1, 2 * index),
-            Fold::OddLeave => (2 * index, 2 * index + 1),
-            Fold::LastLeave => (index, power + index),
+            Fold::Even => (2 * index + 1, 2 * index),
+            Fold::Odd => (2 * index, 2 * index + 1),
+            Fold::Last => (index, power + index),
         })
     }
 }
@@ -140,7 +140,7 @@ impl Exchange {
             Exchange::InHalves => {
                 let left = Part { first: 0, blocks: power / 2 };
                 let right = Part { first: power / 2, blocks: power - power / 2 };
-                for (stays, leaves) in Fold::OddLeave.pairs(n) {
+                for (stays, leaves) in Fold::Odd.pairs(n) {
                     sink(at, field.transfer(stays, leaves, right));
                     sink(at, field.transfer(leaves, stays, left));
                     sink(at + 1, field.transfer(leaves, stays, right));
@@ -223,8 +223,8 @@ fn mirror(field: &Field, at: u32, sink: Sink) -> u32 {
     let steps = power.ilog2();
     for number in 0..power {
         let owner = if steps == 0 { 0 } else { number.reverse_bits() >> (u32::BITS - steps) };
-        let from = Fold::EvenLeave.rank(number, surplus);
-        let to = Fold::EvenLeave.rank(owner, surplus);
+        let from = Fold::Even.rank(number, surplus);
+        let to = Fold::Even.rank(owner, surplus);
         if owner < surplus {
             // The owner's left neighbour sat out: its block comes from here too.
             sink(at, field.transfer(from, to - 1, Part { first: to - 1, blocks: 1 }));

@@ -129,7 +129,7 @@ fn barrier(shape: &Shape) -> Made {
         }
         Pattern::Dissemination | Pattern::Bruck => vec![Stage::Dissemination],
         Pattern::RecursiveDoubling => {
-            let fold = Fold::LastLeave;
+            let fold = Fold::Last;
             let stages = [Exchange::In(fold), Exchange::Double(fold), Exchange::Out(fold)];
             stages.map(Stage::Exchange).to_vec()
         }
@@ -177,7 +177,7 @@ fn reduce(shape: &Shape) -> Made {
         Pattern::BinaryTree => pipeline(Tree::Binary),
         Pattern::Chain => pipeline(Tree::Chain),
         Pattern::RecursiveHalvingDoubling => {
-            let fold = Fold::OddLeave;
+            let fold = Fold::Odd;
             let first = match shape.family {
                 Family::OpenMpi => Exchange::InHalves,
                 _ => Exchange::In(fold),
@@ -205,7 +205,7 @@ fn power_cut(shape: &Shape) -> Cut {
 
 fn allreduce(shape: &Shape) -> Made {
     let exchanges = |stages: &[Exchange]| stages.iter().copied().map(Stage::Exchange).collect();
-    let even = Fold::EvenLeave;
+    let even = Fold::Even;
     Some(match shape.pattern {
         Pattern::Linear | Pattern::ReduceBroadcast => {
             let (up, down) = match shape.pattern {
@@ -228,7 +228,7 @@ fn allreduce(shape: &Shape) -> Made {
         }
         Pattern::RecursiveHalvingDoubling => {
             let (fold, first) = match shape.family {
-                Family::OpenMpi => (Fold::OddLeave, Exchange::InHalves),
+                Family::OpenMpi => (Fold::Odd, Exchange::InHalves),
                 _ => (even, Exchange::In(even)),
             };
             let order = Order::Growing;
@@ -246,7 +246,7 @@ fn allreduce(shape: &Shape) -> Made {
 
 fn reduce_scatter(shape: &Shape) -> Made {
     let cut = block_per_rank(shape, shape.collective == Collective::ReduceScatter);
-    let fold = Fold::EvenLeave;
+    let fold = Fold::Even;
     let n = shape.ranks;
     let halve = |order| Exchange::Halve { fold, order, own_blocks: true };
     let stages = match shape.pattern {

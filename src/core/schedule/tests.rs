@@ -134,8 +134,8 @@ fn reduce_scatter_finishes_every_rank_s_block() {
             let reduces = !recursive_doubling || shape.ranks.is_power_of_two();
             let end = run(shape, schedule, each_its_mark(shape, schedule), reduces);
             let full = all(shape.ranks);
-            for rank in 0..shape.ranks as usize {
-                assert_eq!(end[rank].get(rank).copied().unwrap_or(full), full, "{shape:?}");
+            for (rank, marks) in end.iter().enumerate() {
+                assert_eq!(marks.get(rank).copied().unwrap_or(full), full, "{shape:?}");
             }
         });
     }
