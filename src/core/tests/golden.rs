@@ -209,6 +209,11 @@ fn rank_report() -> RankReport {
             reply: Some(prestage_reply()),
             error: None,
         }],
+        marks: vec![MarkReport {
+            name: "epoch 3".into(),
+            start_ns: Nanos::from_millis(30_000),
+            duration_ns: Nanos::from_millis(10_000),
+        }],
         losses: vec![LossReport {
             at_ns: Nanos::from_millis(1_000),
             step: 1,

@@ -5,7 +5,7 @@
 
 use super::{
     CALLS_MAX, Heartbeat, Hint, PAIRS_MAX, Phase, Prestage, REPORT_COMMS_MAX, REPORT_LOSSES_MAX,
-    REPORT_REQUESTS_MAX, REPORT_TIMELINE_MAX, RankReport, RegisterRank, VERSION,
+    REPORT_MARKS_MAX, REPORT_REQUESTS_MAX, REPORT_TIMELINE_MAX, RankReport, RegisterRank, VERSION,
 };
 use crate::members::Members;
 use crate::units::Nanos;
@@ -247,6 +247,7 @@ impl RankReport {
         count("phases", self.phases.len(), REPORT_PHASES_MAX)?;
         count("timeline", self.timeline.len(), REPORT_TIMELINE_MAX)?;
         count("requests", self.requests.len(), REPORT_REQUESTS_MAX)?;
+        count("marks", self.marks.len(), REPORT_MARKS_MAX)?;
         count("losses", self.losses.len(), REPORT_LOSSES_MAX)?;
         count("counters", self.counters.len(), REPORT_COUNTERS_MAX)?;
         self.phases.iter().try_for_each(Phase::validate)?;

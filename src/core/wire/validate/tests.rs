@@ -152,6 +152,7 @@ fn reports_are_bounded_and_their_parts_right() {
             iteration: None,
             timeline: Vec::new(),
             requests: Vec::new(),
+            marks: Vec::new(),
             losses: Vec::new(),
             hint: Some(hint()),
             counters: BTreeMap::new(),
