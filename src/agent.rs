@@ -305,19 +305,21 @@ impl Agent {
         if self.link == Link::Lost || left(REPORT).is_zero() {
             return;
         }
-        let rank = format!("/ranks/{}", self.life.job.rank);
-        let registered = self.link == Link::Up || {
+        if self.session.is_none() {
             let path = self.job_path("/ranks");
-            http.ask::<Registered>("POST", &path, &report.registered, left(ANSWER)).is_ok()
-        };
-        if !registered {
-            return;
+            let answer = http.ask::<Registered>("POST", &path, &report.registered, left(ANSWER));
+            match answer {
+                Ok(session) => self.session = Some(session),
+                Err(failure) => return failure.fault().count(),
+            }
         }
+        let rank = format!("/ranks/{}", self.life.job.rank);
         let path = self.job_path(&format!("{rank}/report"));
         if let Err(failure) = http.tell("PUT", &path, report, left(REPORT)) {
             failure.fault().count();
         }
-        if let Err(failure) = http.tell("DELETE", &self.job_path(&rank), &(), left(ANSWER)) {
+        let path = self.job_path(&format!("{rank}?incarnation={}", self.incarnation()));
+        if let Err(failure) = http.tell("DELETE", &path, &(), left(ANSWER)) {
             failure.fault().count();
         }
     }

@@ -99,6 +99,8 @@ pub struct Heartbeat {
     pub calls: u64,
 }
 
+// `DELETE /v1/jobs/{job}/ranks/{rank}?incarnation=N` is a rank's good-bye; it has no body.
+
 /// One size of call inside a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {

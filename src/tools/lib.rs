@@ -2,4 +2,5 @@
 
 pub mod cli;
 pub mod client;
+pub mod daemon;
 pub mod report;

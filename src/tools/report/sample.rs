@@ -198,6 +198,7 @@ fn rank_report(rank: u32) -> RankReport {
         }),
         timeline,
         requests: if leader { requests() } else { Vec::new() },
+        marks: Vec::new(),
         losses: if leader { losses() } else { Vec::new() },
         hint: leader.then(hint),
         counters: counters(rank),

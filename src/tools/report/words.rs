@@ -175,6 +175,10 @@ pub fn pattern_about(pattern: Pattern) -> &'static str {
         Pattern::RecursiveHalving => {
             "Ranks swap and sum ever smaller halves. The partners change in every step."
         }
+        Pattern::Butterfly => {
+            "Ranks swap and sum ever smaller halves, the nearest partners first. The partners \
+             change in every step."
+        }
         Pattern::BinomialTree => {
             "One rank tells another, both tell two more, and so on; or the same backwards. Who \
              sends doubles with each step."
