@@ -139,6 +139,7 @@ fn tiles(digest: &Digest) -> Markup {
     };
     let served = digest.decided(Decision::Granted) + digest.decided(Decision::Partial);
     let patterns: usize = digest.comms.iter().map(|comm| comm.phases.len()).sum();
+    let held = digest.decided(Decision::Hold);
     let asked = digest.asked();
     let losses: Vec<f64> = digest.losses.iter().filter_map(|report| report.loss).collect();
     html! {
@@ -156,9 +157,9 @@ fn tiles(digest: &Digest) -> Markup {
                     format!("{} of {}", words::count(served), words::count(asked)),
                     "requests got circuits",
                     format!(
-                        "{} held, {} refused",
-                        words::count(digest.decided(Decision::Hold)),
-                        words::count(digest.decided(Decision::Refused)),
+                        "{} held, {} refused or without answer",
+                        words::count(held),
+                        words::count(asked - served - held),
                     ),
                 ))
             } @else {

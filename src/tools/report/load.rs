@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// The daemon's part, in a report folder.
 pub const JOB_FILE: &str = "report.json";
+/// A rank's file, in a report folder.
+pub fn rank_file(rank: u32) -> String {
+    format!("rank-{rank}.json")
+}
+
 /// Ranks whose time line is kept; those of a larger job are sampled evenly.
 pub const TIMELINE_RANKS_MAX: usize = 16;
 /// Longest job file that is read.

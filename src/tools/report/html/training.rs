@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 /// A chart's plot, in the picture's units.
 const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 180.0;
+const HEIGHT: f64 = 220.0;
 /// Room for the figures at the left and below.
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 76.0;
 const BELOW: f64 = 24.0;
 
 /// A curve: step and value; a gap where the value was not a number.
