@@ -1,6 +1,8 @@
 //! The command line `pas`: the argument tree here, one module for each subcommand.
 
+mod doctor;
 mod embedded;
+mod extras;
 pub mod launcher;
 mod output;
 mod place;
@@ -8,6 +10,7 @@ pub mod preload;
 pub mod process;
 mod run;
 mod show;
+mod status;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -34,6 +37,14 @@ enum Command {
     Run(run::Arguments),
     /// Show a job's report: patterns, circuits asked and granted, losses, drops.
     Report(show::Arguments),
+    /// Check what PAS needs on this machine, and say what to do.
+    Doctor(doctor::Arguments),
+    /// Show what a running daemon does: jobs, circuits, decisions.
+    Status(status::Arguments),
+    /// Print a completion script for a shell.
+    Completions(extras::Completions),
+    /// Print the manual page, or write those of all subcommands.
+    Man(extras::Man),
 }
 
 /// Parses the command line, does what it says, and answers the exit code.
@@ -41,6 +52,10 @@ pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Report(arguments) => show::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Completions(arguments) => extras::completions(&arguments),
+        Command::Man(arguments) => extras::man(&arguments),
     };
     result.unwrap_or_else(|failure| {
         anstream::eprintln!("pas: {}", failure.message);

@@ -3,7 +3,7 @@
 use crate::cli::Failure;
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 /// Prints text; colours only where standard output is a terminal that wants them (`NO_COLOR`).
@@ -14,6 +14,18 @@ use std::path::Path;
 pub fn text(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     told(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Clears the screen, where there is one.
+///
+/// # Errors
+///
+/// As [`text`].
+pub fn clear() -> Result<(), Failure> {
+    match io::stdout().is_terminal() {
+        true => told(write!(io::stdout(), "\x1b[H\x1b[2J")),
+        false => text("\n"),
+    }
 }
 
 /// Prints a value as JSON.

@@ -11,6 +11,8 @@ use std::time::SystemTime;
 /// Reports that are kept.
 pub const KEPT: usize = 20;
 
+const NO_HOME: &str = "neither XDG_STATE_HOME nor HOME names a folder";
+
 /// `$XDG_STATE_HOME/pas/reports`, by default in the home folder.
 fn root() -> Option<PathBuf> {
     let folder =
@@ -25,8 +27,32 @@ fn root() -> Option<PathBuf> {
 ///
 /// There is no home, or it cannot be written.
 pub fn make(job: &str) -> Result<PathBuf, String> {
-    let root = root().ok_or("neither XDG_STATE_HOME nor HOME names a folder")?;
+    let root = root().ok_or(NO_HOME)?;
     make_in(&root, job).map_err(|error| format!("cannot make {}/{job} ({error})", root.display()))
+}
+
+/// The folder that holds the reports, once it is known that it can be written.
+///
+/// # Errors
+///
+/// As [`make`].
+pub fn try_root() -> Result<PathBuf, String> {
+    let root = root().ok_or(NO_HOME)?;
+    let tried = fs::create_dir_all(&root).and_then(|()| try_writing(&root));
+    tried
+        .map(|()| root.clone())
+        .map_err(|error| format!("cannot write {} ({error})", root.display()))
+}
+
+/// Tries whether a folder can be written, before a long run and not after it.
+///
+/// # Errors
+///
+/// What the system says.
+pub fn try_writing(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".pas-{}", std::process::id()));
+    fs::write(&probe, b"")?;
+    fs::remove_file(&probe)
 }
 
 fn make_in(root: &Path, job: &str) -> io::Result<PathBuf> {

@@ -226,15 +226,8 @@ fn report_folder(named: Option<&Path>, job: &str) -> Result<PathBuf, String> {
         |error: io::Error| format!("cannot use the report folder {} ({error})", named.display());
     fs::create_dir_all(named).map_err(failed)?;
     let folder = named.canonicalize().map_err(failed)?;
-    try_writing(&folder).map_err(failed)?;
+    place::try_writing(&folder).map_err(failed)?;
     Ok(folder)
-}
-
-/// Tries whether the folder can be written, before a long run and not after it.
-fn try_writing(folder: &Path) -> io::Result<()> {
-    let probe = folder.join(format!(".pas-{}", std::process::id()));
-    fs::write(&probe, b"")?;
-    fs::remove_file(&probe)
 }
 
 /// Everything that the ranks get: the preload, what this run decided, and whatever else of `PAS_*`
@@ -320,6 +313,3 @@ fn gather(setting: &Setting) -> Option<Loaded> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -107,8 +107,8 @@ fn head(digest: &Digest) -> Markup {
                 b { (digest.program) } " ran for " b { (words::duration(digest.lifetime)) }
                 " as " (ranks) " on " (hosts) " (" (names)
                 @if more > 0 { " and " (words::count(more as u64)) " more" }
-                ") with " (digest.library) "."
-                @if let Some(mode) = digest.mode { " PAS was in mode " (words::mode(mode)) "." }
+                ") with " (words::library(&digest.library)) "."
+                @if let Some(mode) = digest.mode { " PAS ran in mode " (words::mode(mode)) "." }
             }
             details class="what" {
                 summary { "What is this page?" }

@@ -56,7 +56,7 @@ fn facts(digest: &Digest) -> Table {
         words::plural(hosts as u64, "host"),
     );
     table.row(["program", &program]);
-    table.row(["MPI", &digest.library]);
+    table.row(["MPI", words::library(&digest.library)]);
     if let Some(mode) = digest.mode {
         table.row(["mode", words::mode(mode)]);
     }
