@@ -1,4 +1,5 @@
-//! `pas completions` and `pas man`: made from the argument tree, so that they cannot differ from it.
+//! `pas completions` and `pas man`: made from the argument tree, so that they never differ
+//! from it.
 
 use crate::cli::{Cli, Failure, output};
 use clap::CommandFactory;

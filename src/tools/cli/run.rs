@@ -305,10 +305,8 @@ fn gather(setting: &Setting) -> Option<Loaded> {
         (Ok(files), None) => Some(files),
         (Err(_), Some(Ok(daemon))) => Some(load::from_daemon(daemon)),
         (Err(_), _) => {
-            say(
-                "no rank left a report: the job ran no MPI, ended before MPI_Finalize, or its ranks \
-                 did not load libpas.so (`pas doctor` tells)",
-            );
+            say("no rank left a report: the job ran no MPI, ended before MPI_Finalize, or its \
+                 ranks did not load libpas.so (`pas doctor` tells)");
             None
         }
     }

@@ -192,7 +192,10 @@ impl Digest {
 
     /// How often a decision was taken.
     pub fn decided(&self, decision: Decision) -> u64 {
-        let same = |outcome: &&Outcome| matches!(outcome.what, OutcomeKind::Decided(other, _) if other == decision);
+        let same = |outcome: &&Outcome| match outcome.what {
+            OutcomeKind::Decided(other, _) => other == decision,
+            OutcomeKind::Unanswered => false,
+        };
         self.outcomes.iter().filter(same).map(|outcome| outcome.count).sum()
     }
 

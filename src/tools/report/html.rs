@@ -66,7 +66,9 @@ pub fn render(digest: &Digest) -> String {
                     (tables::counters(digest))
                     (glossary())
                 }
-                footer { "Made by pas " (env!("CARGO_PKG_VERSION")) ". This file needs no network." }
+                footer {
+                    "Made by pas " (env!("CARGO_PKG_VERSION")) ". This file needs no network."
+                }
                 script { (PreEscaped(include_str!("html/page.js"))) }
             }
         }
@@ -166,7 +168,8 @@ fn tiles(digest: &Digest) -> Markup {
                 (tile("0".into(), "requests for circuits", text::never_asked(digest).into()))
             }
             @if let (Some(first), Some(last)) = (losses.first(), losses.last()) {
-                (tile(words::figure(*last), "last loss", format!("began at {}", words::figure(*first))))
+                @let note = format!("began at {}", words::figure(*first));
+                (tile(words::figure(*last), "last loss", note))
             }
         }
     }

@@ -46,7 +46,7 @@ pub enum LoadError {
     /// It holds nothing of ours.
     #[error(
         "{path} holds no rank-N.json: no rank has written a report there. Run the job with \
-         `pas run --report {path} -- ...`, or with PAS_REPORT_DIR={path} and libpas.so preloaded{more}"
+         `pas run --report {path} -- ...`, or preload libpas.so with PAS_REPORT_DIR={path}{more}"
     )]
     Empty {
         /// The folder.

@@ -225,7 +225,7 @@ fn decision_style(decision: Decision) -> Style {
 fn training(out: &mut String, digest: &Digest) {
     heading(out, "Training: what the program told of its loss");
     let finite = || digest.losses.iter().filter_map(|report| Some((report.step, report.loss?)));
-    let Some(((_, first), (last_step, last))) = finite().next().zip(finite().last()) else {
+    let Some(((_, first), (last_step, last))) = finite().next().zip(finite().next_back()) else {
         out.push_str("  nothing: the program does not call pas_report_loss (see pas.h)\n");
         return;
     };

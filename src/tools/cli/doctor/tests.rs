@@ -47,7 +47,8 @@ fn a_fabric_file_is_checked_to_the_line() {
     assert!(check.level == Level::Fail && check.found.contains("line 2"), "{}", check.found);
 
     let good = "name = \"x\"\neps_bps = 1000\n[[planes]]\nname = \"a\"\ncircuit_bps = 1000\n\
-                optical_ns = { fixed = 1 }\nlink_up_ns = { fixed = 1 }\nports = { one = 1, two = 2 }\n";
+                optical_ns = { fixed = 1 }\nlink_up_ns = { fixed = 1 }\n\
+                ports = { one = 1, two = 2 }\n";
     fs::write(&file, good).expect("written");
     let check = fabric(&file);
     assert_eq!(check.level, Level::Warn, "this machine is not called one or two: {}", check.found);

@@ -32,7 +32,8 @@ struct Row {
 pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
     let what = html! {
         p {
-            "Time runs from left to right. Each of the upper rows is one rank; a bar is an MPI call, \
+            "Time runs from left to right. Each of the upper rows is one rank; a bar is an MPI \
+            call, \
             as long as the rank spent in it, in the colour of the phase that it belongs to (grey: \
             none). Below, on the same clock: when each phase was under way, when PAS asked for \
             circuits (green: granted, yellow: held or partly granted, red: refused or no answer), \
@@ -69,7 +70,8 @@ fn picture(digest: &Digest, rows: &[Row]) -> Markup {
         div class="timeline" {
             div class="labels" {
                 @for row in rows {
-                    div class=(if row.begins { "row begins" } else { "row" }) title=(format!("{} {}", row.label, row.note)) {
+                    @let class = if row.begins { "row begins" } else { "row" };
+                    div class=(class) title=(format!("{} {}", row.label, row.note)) {
                         @if !row.hue.is_empty() { span class=(format!("swatch {}", row.hue)) {} }
                         (row.label) " " span class="dim" { (row.note) }
                     }

@@ -19,8 +19,10 @@ type Curve = Vec<(u64, Option<f64>)>;
 pub(super) fn section(digest: &Digest) -> Markup {
     let what = html! {
         p {
-            "The loss says how wrong the model still is; training makes it fall. PAS learns it only \
-            where the program reports it (pas_report_loss in pas.h), and never guesses. It serves to \
+            "The loss says how wrong the model still is; training makes it fall. PAS learns it \
+            only \
+            where the program reports it (pas_report_loss in pas.h), and never guesses. It \
+            serves to \
             decide who gets circuits when they are scarce: a job that has learnt what it can gains \
             little from a faster network."
         }
