@@ -3,11 +3,10 @@
 //! Ranks on this machine inherit the launcher's environment. Ranks on others get what the launcher
 //! was told to export, and every family has its own flag for that:
 //!
-//! | family | flag | what is peculiar |
-//! |---|---|---|
-//! | Open MPI 3-5, PRRTE | `-x NAME`, value from the environment | once for each part of an MPMD line; given twice, version 4 takes the last and version 5 the first |
-//! | MPICH, MVAPICH, Intel MPI (hydra) | `-genv NAME VALUE` | for the whole line; the last one counts |
-//! | Slurm | `--export=ALL,NAME` | one flag holds the whole list |
+//! * Open MPI 3 to 5 and PRRTE: `-x NAME`, the value is taken from the environment. Once for each
+//!   part of an MPMD line; of a name given twice, version 4 takes the last and version 5 the first.
+//! * MPICH, MVAPICH and Intel MPI (hydra): `-genv NAME VALUE`, for the whole line; the last counts.
+//! * Slurm: `--export=ALL,NAME`, one flag with the whole list.
 //!
 //! A variable that the user exports himself keeps his value; his `LD_PRELOAD` is joined with ours.
 

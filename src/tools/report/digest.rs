@@ -6,6 +6,7 @@
 use crate::report::load::Loaded;
 use crate::report::steps::{self, Steps};
 use crate::report::timeline::{self, Timeline};
+use pas_core::library::{Family, Library};
 use pas_core::units::Nanos;
 use pas_core::wire::{
     CallSum, CommReport, Decision, FabricSummary, Hint, IterationReport, JobReport, JobState,
@@ -142,8 +143,12 @@ impl Digest {
             .map(|registered| registered.world_size)
             .or(status.map(|status| status.world_size))
             .unwrap_or(0);
-        let phases = phases(&report);
-        let (comms, comms_left_out) = comms(&report.ranks, phases);
+        let library = registered
+            .map(|registered| registered.library.clone())
+            .or(status.map(|status| status.library.clone()))
+            .unwrap_or_default();
+        let family = Library::parse(&library).family;
+        let (comms, comms_left_out) = comms(&report.ranks, phases(&report), family);
         let timeline = timeline::build(&report, &comms);
         let (requests, requests_left_out) = requests(&report.ranks, timeline.origin_unix_us);
         notes.extend(timeline.notes.iter().cloned());
@@ -156,10 +161,7 @@ impl Digest {
                 .map(|registered| registered.program.clone())
                 .or(status.map(|status| status.program.clone()))
                 .unwrap_or_default(),
-            library: registered
-                .map(|registered| registered.library.clone())
-                .or(status.map(|status| status.library.clone()))
-                .unwrap_or_default(),
+            library,
             mode: registered.map(|registered| registered.mode),
             state: status.map(|status| status.state),
             world_size,
@@ -190,7 +192,10 @@ impl Digest {
 
     /// How often a decision was taken.
     pub fn decided(&self, decision: Decision) -> u64 {
-        let same = |outcome: &&Outcome| matches!(outcome.what, OutcomeKind::Decided(other, _) if other == decision);
+        let same = |outcome: &&Outcome| match outcome.what {
+            OutcomeKind::Decided(other, _) => other == decision,
+            OutcomeKind::Unanswered => false,
+        };
         self.outcomes.iter().filter(same).map(|outcome| outcome.count).sum()
     }
 
@@ -227,7 +232,11 @@ fn phases(report: &JobReport) -> BTreeMap<String, Phase> {
     known.chain(told).map(|phase| (phase.phase.clone(), phase.clone())).collect()
 }
 
-fn comms(ranks: &[RankReport], phases: BTreeMap<String, Phase>) -> (Vec<Comm>, usize) {
+fn comms(
+    ranks: &[RankReport],
+    phases: BTreeMap<String, Phase>,
+    family: Family,
+) -> (Vec<Comm>, usize) {
     let mut comms: BTreeMap<String, Comm> = BTreeMap::new();
     let comm = |key: &str, name: &str, size: u32| Comm {
         key: key.to_string(),
@@ -241,7 +250,7 @@ fn comms(ranks: &[RankReport], phases: BTreeMap<String, Phase>) -> (Vec<Comm>, u
     }
     for phase in phases.into_values() {
         let size = u32::try_from(phase.members.len()).unwrap_or(u32::MAX);
-        let found = FoundPhase { steps: steps::of(&phase), phase };
+        let found = FoundPhase { steps: steps::of(&phase, family), phase };
         let Phase { comm: key, comm_name, .. } = &found.phase;
         let entry = comms.entry(key.clone()).or_insert_with(|| comm(key, comm_name, size));
         entry.phases.push(found);

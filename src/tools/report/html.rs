@@ -66,7 +66,9 @@ pub fn render(digest: &Digest) -> String {
                     (tables::counters(digest))
                     (glossary())
                 }
-                footer { "Made by pas " (env!("CARGO_PKG_VERSION")) ". This file needs no network." }
+                footer {
+                    "Made by pas " (env!("CARGO_PKG_VERSION")) ". This file needs no network."
+                }
                 script { (PreEscaped(include_str!("html/page.js"))) }
             }
         }
@@ -107,8 +109,8 @@ fn head(digest: &Digest) -> Markup {
                 b { (digest.program) } " ran for " b { (words::duration(digest.lifetime)) }
                 " as " (ranks) " on " (hosts) " (" (names)
                 @if more > 0 { " and " (words::count(more as u64)) " more" }
-                ") with " (digest.library) "."
-                @if let Some(mode) = digest.mode { " PAS was in mode " (words::mode(mode)) "." }
+                ") with " (words::library(&digest.library)) "."
+                @if let Some(mode) = digest.mode { " PAS ran in mode " (words::mode(mode)) "." }
             }
             details class="what" {
                 summary { "What is this page?" }
@@ -139,6 +141,7 @@ fn tiles(digest: &Digest) -> Markup {
     };
     let served = digest.decided(Decision::Granted) + digest.decided(Decision::Partial);
     let patterns: usize = digest.comms.iter().map(|comm| comm.phases.len()).sum();
+    let held = digest.decided(Decision::Hold);
     let asked = digest.asked();
     let losses: Vec<f64> = digest.losses.iter().filter_map(|report| report.loss).collect();
     html! {
@@ -156,16 +159,17 @@ fn tiles(digest: &Digest) -> Markup {
                     format!("{} of {}", words::count(served), words::count(asked)),
                     "requests got circuits",
                     format!(
-                        "{} held, {} refused",
-                        words::count(digest.decided(Decision::Hold)),
-                        words::count(digest.decided(Decision::Refused)),
+                        "{} held, {} refused or without answer",
+                        words::count(held),
+                        words::count(asked - served - held),
                     ),
                 ))
             } @else {
                 (tile("0".into(), "requests for circuits", text::never_asked(digest).into()))
             }
             @if let (Some(first), Some(last)) = (losses.first(), losses.last()) {
-                (tile(words::figure(*last), "last loss", format!("began at {}", words::figure(*first))))
+                @let note = format!("began at {}", words::figure(*first));
+                (tile(words::figure(*last), "last loss", note))
             }
         }
     }

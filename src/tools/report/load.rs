@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// The daemon's part, in a report folder.
 pub const JOB_FILE: &str = "report.json";
+/// A rank's file, in a report folder.
+pub fn rank_file(rank: u32) -> String {
+    format!("rank-{rank}.json")
+}
+
 /// Ranks whose time line is kept; those of a larger job are sampled evenly.
 pub const TIMELINE_RANKS_MAX: usize = 16;
 /// Longest job file that is read.
@@ -41,7 +46,7 @@ pub enum LoadError {
     /// It holds nothing of ours.
     #[error(
         "{path} holds no rank-N.json: no rank has written a report there. Run the job with \
-         `pas run --report {path} -- ...`, or with PAS_REPORT_DIR={path} and libpas.so preloaded{more}"
+         `pas run --report {path} -- ...`, or preload libpas.so with PAS_REPORT_DIR={path}{more}"
     )]
     Empty {
         /// The folder.

@@ -1,6 +1,9 @@
 //! A phase's steps as pictures: who sends to whom, how many bytes, and how often in a row.
 
+use pas_core::library::Family;
+use pas_core::schedule::{NoSchedule, Schedule, Shape};
 use pas_core::wire::Phase;
+use std::collections::BTreeMap;
 
 /// Most different steps that are shown of a phase.
 pub const GROUPS_MAX: usize = 12;
@@ -38,13 +41,70 @@ pub struct StepGroup {
 /// One step: source, destination, bytes.
 type Step = Vec<(u32, u32, u64)>;
 
-/// The steps of a phase's largest call.
-pub fn of(phase: &Phase) -> Steps {
-    group(raw(phase))
+/// Most ranks of a communicator whose steps are worked out: everybody talks with everybody in some
+/// patterns.
+const RANKS_MAX: u32 = 4096;
+/// Most pairs of ranks whose bytes are summed where a table would be too long.
+const PAIRS_MAX: usize = 1 << 16;
+
+/// The steps of a phase's largest call, in the library's variant of the pattern.
+pub fn of(phase: &Phase, family: Family) -> Steps {
+    if !phase.pairs.is_empty() {
+        let note = "All messages of the phase in one picture: their order is the program's own.";
+        return Steps { note: Some(note), ..group(vec![phase.pairs.clone()]) };
+    }
+    let Some(shape) = shape(phase, family) else {
+        return Steps { note: Some("Who sends to whom is not known."), ..Steps::default() };
+    };
+    if shape.ranks > RANKS_MAX {
+        let note = "Too many ranks for the steps to be worked out here.";
+        return Steps { note: Some(note), ..Steps::default() };
+    }
+    match Schedule::of(&shape) {
+        Ok(schedule) => {
+            let step = |step: &pas_core::schedule::Step| {
+                let transfers = step.transfers.iter();
+                transfers.map(|one| (one.from, one.to, one.bytes)).collect::<Step>()
+            };
+            group(schedule.steps.iter().map(step).collect())
+        }
+        Err(NoSchedule::TooLong) => {
+            let note = "So many steps that they are drawn as one, with the bytes of all of them.";
+            Steps { note: Some(note), ..group(vec![pairs(&shape)]) }
+        }
+        Err(NoSchedule::NotAFormula | NoSchedule::NotOfCollective | NoSchedule::RootOutside) => {
+            let note = "This pattern has no table of steps for this collective.";
+            Steps { note: Some(note), ..Steps::default() }
+        }
+    }
 }
 
-fn raw(phase: &Phase) -> Vec<Step> {
-    if phase.pairs.is_empty() { Vec::new() } else { vec![phase.pairs.clone()] }
+fn shape(phase: &Phase, family: Family) -> Option<Shape> {
+    let call = phase.calls.iter().max_by_key(|call| call.bytes)?;
+    Some(Shape {
+        collective: phase.collective?,
+        pattern: phase.pattern,
+        family,
+        ranks: u32::try_from(phase.members.len()).ok()?,
+        root: phase.root.unwrap_or(0),
+        bytes: call.bytes,
+        elements: call.elements,
+        segment_bytes: phase.segment_bytes,
+    })
+}
+
+/// The bytes between each pair over all steps; of too many pairs the first ones.
+fn pairs(shape: &Shape) -> Step {
+    let mut pairs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    let known = shape.pair_bytes(|from, to, bytes| {
+        if bytes > 0 && (pairs.len() < PAIRS_MAX || pairs.contains_key(&(from, to))) {
+            *pairs.entry((from, to)).or_default() += bytes;
+        }
+    });
+    match known {
+        Ok(()) => pairs.into_iter().map(|((from, to), bytes)| (from, to, bytes)).collect(),
+        Err(_) => Step::new(),
+    }
 }
 
 fn group(raw: Vec<Step>) -> Steps {

@@ -22,14 +22,20 @@ fn heading(out: &mut String, text: &str) {
     let _ = write!(out, "\n{HEADING}{text}{HEADING:#}\n");
 }
 
-/// The whole report.
-pub fn render(digest: &Digest) -> String {
-    let mut out =
-        format!("{HEADING}PAS report of job {}{HEADING:#}\n\n", words::printable(&digest.job));
+/// What matters most: what ran, the patterns, the circuits and the loss.
+pub fn summary(digest: &Digest) -> String {
+    let job = words::printable(&digest.job);
+    let mut out = format!("{HEADING}PAS report of job {job}{HEADING:#}\n\n");
     out.push_str(&facts(digest).render("  "));
     patterns(&mut out, digest);
     circuits(&mut out, digest);
     training(&mut out, digest);
+    out
+}
+
+/// The whole report.
+pub fn render(digest: &Digest) -> String {
+    let mut out = summary(digest);
     calls(&mut out, digest);
     counters(&mut out, digest);
     notes(&mut out, digest);
@@ -50,7 +56,7 @@ fn facts(digest: &Digest) -> Table {
         words::plural(hosts as u64, "host"),
     );
     table.row(["program", &program]);
-    table.row(["MPI", &digest.library]);
+    table.row(["MPI", words::library(&digest.library)]);
     if let Some(mode) = digest.mode {
         table.row(["mode", words::mode(mode)]);
     }

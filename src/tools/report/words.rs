@@ -172,6 +172,10 @@ pub fn pattern_about(pattern: Pattern) -> &'static str {
             "Ranks first swap and sum ever smaller halves, then swap ever larger sums back \
              (Rabenseifner). The partners change in every step."
         }
+        Pattern::Butterfly => {
+            "Ranks swap pieces with a partner twice as far away in each step, crosswise like the \
+             wings of a butterfly. The partners change in every step."
+        }
         Pattern::RecursiveHalving => {
             "Ranks swap and sum ever smaller halves. The partners change in every step."
         }
@@ -228,10 +232,15 @@ pub fn source_about(source: Source) -> &'static str {
 /// What the shim did in this mode.
 pub fn mode(mode: Mode) -> &'static str {
     match mode {
-        Mode::Off => "off: PAS stood aside",
-        Mode::Observe => "observe: watched and reported, asked for nothing",
-        Mode::Advise => "advise: asked for circuits ahead of time, never made the job wait",
+        Mode::Off => "off: PAS stands aside",
+        Mode::Observe => "observe: watches and reports, asks for nothing",
+        Mode::Advise => "advise: asks for circuits ahead of time, never makes the job wait",
     }
+}
+
+/// The MPI's name and version, of the long line that it says of itself.
+pub fn library(line: &str) -> &str {
+    line.split(',').next().unwrap_or(line).trim()
 }
 
 /// What became of a request.

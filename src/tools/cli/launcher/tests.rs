@@ -9,7 +9,7 @@ const OPEN_MPI_4_ALTERNATIVE: &str =
     "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n";
 const OPEN_MPI_5: &str =
     "mpirun (Open MPI) 5.0.11\n\nReport bugs to https://www.open-mpi.org/community/help/\n";
-const MPICH_4: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    \
+const MPICH_4: &str = "HYDRA build details:\n    Version:                       4.0.2\n    \
      Release Date:                            Thu Apr  7 12:34:45 CDT 2022\n";
 const INTEL: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.18.1 Build 20260626 (id: \
      b44796a)\nCopyright 2003-2026, Intel Corporation.\n";

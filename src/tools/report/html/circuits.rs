@@ -16,7 +16,8 @@ pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
             "Before a phase begins, PAS asks the daemon for circuits between the hosts that will \
             talk. The daemon weighs the time saved against the time lost while mirrors turn and \
             links come up, and against what other jobs hold. Each answer comes with its reason. An \
-            answer that is not a grant costs the job nothing: its data takes the packet network, as \
+            answer that is not a grant costs the job nothing: its data takes the packet network, \
+            as \
             it would without PAS."
         }
     };
@@ -93,8 +94,9 @@ fn outcomes(digest: &Digest) -> Markup {
                         ),
                         OutcomeKind::Unanswered => ("no answer", text::NO_ANSWER, ""),
                     };
+                    @let badge = format!("badge {}", outcome_class(outcome.what));
                     tr {
-                        td { span class=(format!("badge {}", outcome_class(outcome.what))) { (name) } }
+                        td { span class=(badge) { (name) } }
                         td class="num" { (words::count(outcome.count)) }
                         td { (why) @if !advice.is_empty() { br; span class="dim" { (advice) } } }
                     }

@@ -27,7 +27,8 @@ pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
             exchange; where they change (recursive doubling), each step would like other circuits."
         }
         p {
-            "How PAS knows: " b { "declared" } ", the program said so; " b { "predicted" } ", the MPI \
+            "How PAS knows: " b { "declared" } ", the program said so; " b { "predicted" } ", \
+            the MPI \
             library's published rules say so; " b { "observed" } ", PAS saw the messages."
         }
     };
@@ -61,7 +62,8 @@ fn card(found: &FoundPhase, hues: &Hues) -> Markup {
                 dt { "steps" } dd { (text::step_words(found)) " (the most that one rank sends)" }
                 dt { "takes" } dd { (words::duration(phase.duration_ns)) ", seen "
                     (words::count(phase.seen)) " times"
-                    @if let Some(period) = phase.period_ns { ", every " (words::duration(period)) } }
+                    @if let Some(period) = phase.period_ns { ", every " (words::duration(period)) }
+                }
                 dt { "known" } dd {
                     (words::source(phase.source)) " (" (words::source_about(phase.source)) "), "
                     (sure) " sure: " (phase.because)
@@ -95,7 +97,8 @@ fn pictures(found: &FoundPhase) -> Markup {
 fn caption(group: &StepGroup) -> Markup {
     let last = group.first + group.steps - 1;
     html! {
-        @if group.steps == 1 { "step " (group.first) } @else { "steps " (group.first) " to " (last) }
+        @if group.steps == 1 { "step " (group.first) }
+        @else { "steps " (group.first) " to " (last) }
         ": " (words::bytes(group.bytes_max))
         @if group.arrows_left_out > 0 {
             br; span class="dim" {

@@ -5,7 +5,7 @@
 //! picture that is looked at.
 
 use super::{Hues, phase_label, px, titled};
-use crate::report::digest::Digest;
+use crate::report::digest::{Digest, Request};
 use crate::report::timeline::{CircuitBar, LaneCall, PhaseBar};
 use crate::report::words;
 use maud::{Markup, html};
@@ -20,6 +20,8 @@ const CIRCUITS_MAX: usize = 48;
 
 /// One row of the picture.
 struct Row {
+    /// The hue of what the row shows, where that is one thing.
+    hue: String,
     label: String,
     note: String,
     /// A row that begins a new part is set apart.
@@ -30,7 +32,8 @@ struct Row {
 pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
     let what = html! {
         p {
-            "Time runs from left to right. Each of the upper rows is one rank; a bar is an MPI call, \
+            "Time runs from left to right. Each of the upper rows is one rank; a bar is an MPI \
+            call, \
             as long as the rank spent in it, in the colour of the phase that it belongs to (grey: \
             none). Below, on the same clock: when each phase was under way, when PAS asked for \
             circuits (green: granted, yellow: held or partly granted, red: refused or no answer), \
@@ -67,7 +70,9 @@ fn picture(digest: &Digest, rows: &[Row]) -> Markup {
         div class="timeline" {
             div class="labels" {
                 @for row in rows {
-                    div class=(if row.begins { "row begins" } else { "row" }) title=(row.note) {
+                    @let class = if row.begins { "row begins" } else { "row" };
+                    div class=(class) title=(format!("{} {}", row.label, row.note)) {
+                        @if !row.hue.is_empty() { span class=(format!("swatch {}", row.hue)) {} }
                         (row.label) " " span class="dim" { (row.note) }
                     }
                 }
@@ -95,19 +100,26 @@ fn picture(digest: &Digest, rows: &[Row]) -> Markup {
                 }
             }
         }
-        (circuit_legend(digest))
+        (legend(digest))
     }
 }
 
-fn circuit_legend(digest: &Digest) -> Markup {
+fn legend(digest: &Digest) -> Markup {
+    let swatch = |class: &str, words: &str| {
+        html! { span class="key" { span class=(format!("swatch {class}")) {} (words) } }
+    };
     html! {
-        @if !digest.timeline.circuits.is_empty() {
-            p class="legend" {
-                "Circuits: "
+        p class="legend" {
+            @if !digest.requests.is_empty() {
+                span { "Requests: " }
+                (swatch("good", "granted")) (swatch("fair", "held or partly granted"))
+                (swatch("bad", "refused or no answer"))
+            }
+            @if !digest.timeline.circuits.is_empty() {
+                span { "Circuits: " }
                 @for state in [CircuitState::Switching, CircuitState::Lit, CircuitState::Up,
                     CircuitState::Failed] {
-                    span class=(format!("swatch {}", state_class(state))) {}
-                    (state_words(state)) " "
+                    (swatch(state_class(state), state_words(state)))
                 }
             }
         }
@@ -121,7 +133,7 @@ fn rows(digest: &Digest, hues: &Hues) -> Vec<Row> {
         let (from, until) = (x(from.max(line.from)), x(until.min(line.until)));
         html! {
             @if until >= from {
-                rect class=(class) x=(px(from)) width=(px(until - from)) height=(BAR) {
+                rect class=(class) x=(px(from)) width=(px((until - from).max(0.1))) height=(BAR) {
                     title { (title) }
                 }
             }
@@ -135,31 +147,28 @@ fn rows(digest: &Digest, hues: &Hues) -> Vec<Row> {
                     &hues.class(call.phase.as_deref()), call_title(digest, call)))
             }
         };
-        let label = format!("rank {}", lane.rank);
-        rows.push(Row { label, note: lane.host.clone(), begins: false, marks });
+        let (label, note) = (format!("rank {}", lane.rank), lane.host.clone());
+        rows.push(Row { hue: String::new(), label, note, begins: false, marks });
     }
     for (at, phase) in phases(digest).into_iter().enumerate() {
         let of_phase = line.phases.iter().filter(|bar| bar.phase == phase);
-        let class = hues.class(Some(&phase));
+        let hue = hues.class(Some(&phase));
         let marks = html! {
             @for found in of_phase {
-                (bar(found.from, found.until, &class, phase_title(digest, found)))
+                (bar(found.from, found.until, &hue, phase_title(digest, found)))
             }
         };
         let label = phase_label(digest, &phase);
-        rows.push(Row { label, note: "phase".into(), begins: at == 0, marks });
+        rows.push(Row { hue, label, note: "phase".into(), begins: at == 0, marks });
     }
     if !digest.requests.is_empty() {
         let marks = html! {
-            @for request in &digest.requests {
-                @let reply = request.report.reply.as_ref();
-                @let word = reply.map_or("no answer", |reply| words::decision(reply.decision));
-                (bar(request.at, request.at, request_class(reply.map(|reply| reply.decision)),
-                    format!("{word}: {} at {}", phase_label(digest, &request.report.phase),
-                        words::duration(request.at))))
+            @for request in digest.requests.iter().filter(|request| request.at >= line.from) {
+                (request_mark(digest, request, &px(x(request.at))))
             }
         };
-        rows.push(Row { label: "requests".into(), note: String::new(), begins: true, marks });
+        let label = "requests".to_string();
+        rows.push(Row { hue: String::new(), label, note: String::new(), begins: true, marks });
     }
     for (at, bars) in circuits(digest).into_iter().enumerate() {
         let marks = html! {
@@ -169,9 +178,25 @@ fn rows(digest: &Digest, hues: &Hues) -> Vec<Row> {
         };
         let label = bars.first().map_or(String::new(), |bar| format!("{} to {}", bar.a, bar.b));
         let note = bars.first().map_or(String::new(), |bar| bar.plane.clone());
-        rows.push(Row { label, note, begins: at == 0, marks });
+        rows.push(Row { hue: String::new(), label, note, begins: at == 0, marks });
     }
     rows
+}
+
+/// A request is a moment: a line, as thick at every zoom.
+fn request_mark(digest: &Digest, request: &Request, x: &str) -> Markup {
+    let decision = request.report.reply.as_ref().map(|reply| reply.decision);
+    let title = format!(
+        "{}: {} at {}",
+        decision.map_or("no answer", words::decision),
+        phase_label(digest, &request.report.phase),
+        words::duration(request.at),
+    );
+    html! {
+        line class=(format!("mark {}", request_class(decision))) x1=(x) x2=(x) y1="0" y2=(BAR) {
+            title { (title) }
+        }
+    }
 }
 
 /// Phases that have a bar, in the order of the page.

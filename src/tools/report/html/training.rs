@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 /// A chart's plot, in the picture's units.
 const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 180.0;
+const HEIGHT: f64 = 220.0;
 /// Room for the figures at the left and below.
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 76.0;
 const BELOW: f64 = 24.0;
 
 /// A curve: step and value; a gap where the value was not a number.
@@ -19,8 +19,10 @@ type Curve = Vec<(u64, Option<f64>)>;
 pub(super) fn section(digest: &Digest) -> Markup {
     let what = html! {
         p {
-            "The loss says how wrong the model still is; training makes it fall. PAS learns it only \
-            where the program reports it (pas_report_loss in pas.h), and never guesses. It serves to \
+            "The loss says how wrong the model still is; training makes it fall. PAS learns it \
+            only \
+            where the program reports it (pas_report_loss in pas.h), and never guesses. It \
+            serves to \
             decide who gets circuits when they are scarce: a job that has learnt what it can gains \
             little from a faster network."
         }
