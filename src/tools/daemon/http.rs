@@ -231,6 +231,7 @@ fn router(control: Control) -> Router {
             problem(StatusCode::METHOD_NOT_ALLOWED, "bad_method", message)
         })
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(axum::middleware::from_fn(handlers::limit_length))
         .layer(RequestBodyTimeoutLayer::new(BODY))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER))
         .layer(CatchPanicLayer::custom(panicked))

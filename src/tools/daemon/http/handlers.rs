@@ -5,16 +5,22 @@ use crate::daemon::control::{Answer, Control, Unreached, View};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{FromRequestParts, Query, Request, State};
+use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response as HttpResponse};
 use pas_core::engine::{Command, Response};
+use pas_core::units::Nanos;
 use pas_core::wire::{self, BODY_BYTES_MAX, JobReport, RankReport, VERSION};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::{Display, Write};
+
+/// A request waits no longer for its circuits, so that it is answered within [`super::ANSWER`].
+const WAIT_NS_MAX: Nanos = Nanos::from_millis(50_000);
 
 type Body = Result<Bytes, BytesRejection>;
 
@@ -42,6 +48,11 @@ impl Wrong {
         Wrong::new(StatusCode::NOT_FOUND, "unknown_job", message)
     }
 
+    fn too_large() -> Wrong {
+        let message = format!("a body has {BODY_BYTES_MAX} bytes at most");
+        Wrong::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+    }
+
     fn path(what: &str, path: impl Display, body: impl Display) -> Wrong {
         let message = format!("the path says {what} {path}, the body {body}: they must agree");
         Wrong::request("path_and_body_differ", message)
@@ -64,13 +75,33 @@ impl From<Unreached> for Wrong {
     }
 }
 
+/// Refuses a body whose announced length is too large before any of it is read.
+pub async fn limit_length(request: Request, next: Next) -> HttpResponse {
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return Wrong::too_large().into_response();
+    }
+    next.run(request).await
+}
+
+/// The path's parameters; axum's own extractor would answer a wrong one with plain text.
+pub struct Path<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Wrong;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Path<T>, Wrong> {
+        let path = axum::extract::Path::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path(path)| Path(path))
+            .map_err(|rejection| Wrong::request("bad_path", rejection.body_text()))
+    }
+}
+
 /// Decodes a body, or says what is wrong with it.
 fn decode<T: DeserializeOwned>(body: Body) -> Result<T, Wrong> {
     let bytes = body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let message = format!("a body has {BODY_BYTES_MAX} bytes at most");
-            Wrong::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => Wrong::too_large(),
         status => Wrong::new(status, "bad_body", "the body did not arrive whole"),
     })?;
     serde_json::from_slice(&bytes).map_err(|error| Wrong::request("bad_json", error.to_string()))
@@ -138,6 +169,9 @@ pub async fn put_report(
     if report.registered.rank != rank {
         return Err(Wrong::path("rank", rank, report.registered.rank));
     }
+    if report.job != job {
+        return Err(Wrong::path("job", job, report.job));
+    }
     report.validate().map_err(|invalid| Wrong::request(invalid.error, invalid.message))?;
     let asked = job.clone();
     if !control.look(move |view| view.engine.job_status(&asked).is_some()).await? {
@@ -164,7 +198,8 @@ pub async fn prestage(
     Path(job): Path<String>,
     body: Body,
 ) -> Handled {
-    let request = decode(body)?;
+    let mut request: wire::Prestage = decode(body)?;
+    request.wait_ns = request.wait_ns.min(WAIT_NS_MAX);
     ask(&control, |token| Command::Prestage { token, job, request }).await
 }
 

@@ -123,7 +123,7 @@ impl Address {
     }
 
     /// Gets a page again and again until it is as it should come to be.
-    pub fn wait_for(&self, path: &str, good: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_for(&self, path: &str, mut good: impl FnMut(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let page = self.get(path);
