@@ -200,6 +200,11 @@ impl Engine {
         &self.limits
     }
 
+    /// Sets other terms and limits, between restoring an engine and [`Command::Restart`].
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Does what is due. Where that is late by a heartbeat or more, the engine itself was not
     /// running, and no rank's silence in that time says anything.
     fn fire_timers(&mut self) {

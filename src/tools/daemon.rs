@@ -92,7 +92,9 @@ pub fn start(config: DaemonConfig) -> Result<Running, StartError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (listeners, tcp_address) = runtime.block_on(http::listen(&config))?;
-    let store = config.state.as_deref().map(store::Store::open).transpose()?;
+    let opened = config.state.as_deref().map(store::Store::open).transpose()?;
+    let (store, restored) =
+        opened.map_or_else(Default::default, |(store, restored)| (Some(store), restored));
     let drivers = config.fabric.plane_ids().map(|plane| {
         let oxc = EmulatedOxc::new(config.fabric.plane(plane), config.seed, &config.faults);
         Box::new(oxc) as Box<dyn OpticalDriver>
@@ -101,6 +103,7 @@ pub fn start(config: DaemonConfig) -> Result<Running, StartError> {
         fabric: config.fabric.clone(),
         limits: config.limits.clone(),
         store,
+        restored,
         drivers: drivers.collect(),
         paths: Box::new(RecordedPaths::default()),
     })?;

@@ -61,6 +61,11 @@ impl Engine {
         self.fabric.summary()
     }
 
+    /// True where the job runs, or has ended and is not forgotten.
+    pub fn knows_job(&self, id: &str) -> bool {
+        self.jobs.contains_key(id)
+    }
+
     /// One job, with all that is known of it.
     pub fn job_status(&self, id: &str) -> Option<JobStatus> {
         let job = self.jobs.get(id)?;

@@ -1,18 +1,20 @@
 //! The thread that owns the engine.
 //!
 //! It waits for commands, or for the engine's next deadline; takes what has come in together as
-//! one batch; applies it; writes it to the journal; and only then carries out the effects, replies
+//! one batch; writes it to the journal; applies it; and only then carries out the effects, replies
 //! included. Drivers have a thread each and answer with commands, so a slow switch delays nobody
 //! but itself.
 
 use super::driver::{OpticalDriver, SdnDriver};
 use super::reports::Reports;
-use super::store::Store;
+use super::store::{Restored, Store};
+use axum::body::Bytes;
 use pas_core::engine::{Command, Effect, Engine, Limits, OpId, PathMove, Refusal, Response};
 use pas_core::fabric::{Fabric, PlaneId, PortPair};
 use pas_core::units::{Nanos, Time};
-use pas_core::wire::CircuitChange;
+use pas_core::wire::{CircuitChange, Problem, RankReport, VERSION};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::io;
 use std::sync::mpsc::{
     Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
@@ -29,6 +31,9 @@ const BATCH_MAX: usize = 256;
 /// Longest sleep without a deadline.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// A store that failed is tried again after this.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+
 /// What a request comes to.
 pub type Answer = Result<Response, Refusal>;
 
@@ -40,10 +45,19 @@ enum Message {
     Tell(Box<Command>),
     /// A look at the state.
     Look(Box<dyn FnOnce(&View<'_>) + Send>),
-    /// A change of what the engine does not own.
-    Keep(Box<dyn FnOnce(&mut Reports) + Send>),
+    /// A rank's report, which the engine has no use for.
+    Keep(Kept),
     /// The end.
     Stop,
+}
+
+/// A report that is to be kept.
+struct Kept {
+    job: String,
+    report: Box<RankReport>,
+    /// As it came.
+    bytes: Bytes,
+    reply: oneshot::Sender<Answer>,
 }
 
 /// What can be looked at.
@@ -105,9 +119,16 @@ impl Control {
         answer.await.map_err(|_| Unreached::Ending)
     }
 
-    /// Changes the reports.
-    pub fn keep(&self, keep: impl FnOnce(&mut Reports) + Send + 'static) -> Result<(), Unreached> {
-        self.send(Message::Keep(Box::new(keep)))
+    /// Keeps a rank's report; `bytes` is what it came as.
+    pub async fn keep(
+        &self,
+        job: String,
+        report: Box<RankReport>,
+        bytes: Bytes,
+    ) -> Result<Answer, Unreached> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Message::Keep(Kept { job, report, bytes, reply }))?;
+        answer.await.map_err(|_| Unreached::Ending)
     }
 
     /// A driver's answer. Waits for room: an answer must not be lost.
@@ -126,6 +147,7 @@ pub(super) struct Parts {
     pub fabric: Fabric,
     pub limits: Limits,
     pub store: Option<Store>,
+    pub restored: Restored,
     pub drivers: Vec<Box<dyn OpticalDriver>>,
     pub paths: Box<dyn SdnDriver>,
 }
@@ -140,13 +162,20 @@ pub(super) fn spawn(parts: Parts) -> io::Result<(Control, thread::JoinHandle<()>
     }
     let paths = Arc::new(Mutex::new(parts.paths));
     let path_moves = spawn_paths(Arc::clone(&paths), control.clone())?;
-    let (engine, start) = restore(parts.store.as_ref(), &parts.fabric, &parts.limits);
+    let fresh = || Engine::new(parts.fabric.clone(), parts.limits.clone());
+    let mut engine = parts.restored.engine.unwrap_or_else(fresh);
+    engine.set_limits(parts.limits);
+    let mut reports = Reports::default();
+    for (job, report, bytes) in parts.restored.reports {
+        reports.put(&job, report, bytes);
+    }
     let owner = Owner {
         engine,
-        clock: Clock { start, since: Instant::now() },
+        clock: Clock { start: parts.restored.time, since: Instant::now() },
         store: parts.store,
         store_errors: 0,
-        reports: Reports::default(),
+        store_retry: Instant::now(),
+        reports,
         planes,
         paths,
         path_moves,
@@ -157,18 +186,6 @@ pub(super) fn spawn(parts: Parts) -> io::Result<(Control, thread::JoinHandle<()>
         .name("pasd-engine".into())
         .spawn(move || owner.run(parts.fabric, &commands))?;
     Ok((control, thread))
-}
-
-fn restore(store: Option<&Store>, fabric: &Fabric, limits: &Limits) -> (Engine, Time) {
-    let fresh = || Engine::new(fabric.clone(), limits.clone());
-    let Some(store) = store else { return (fresh(), Time(0)) };
-    match store.restore(fresh) {
-        Ok(restored) => (restored.engine.unwrap_or_else(fresh), restored.time),
-        Err(error) => {
-            eprintln!("pasd: the stored state cannot be read ({error}): starting without it");
-            (fresh(), Time(0))
-        }
-    }
 }
 
 /// The engine's time: goes on where the store left off, and is monotonic.
@@ -184,12 +201,21 @@ impl Clock {
     }
 }
 
+/// A command of a batch.
+struct Entry {
+    /// Whose token it bears, where the answer promises that it is kept.
+    promised_to: Option<u64>,
+    command: Command,
+}
+
 /// The engine and all around it.
 struct Owner {
     engine: Engine,
     clock: Clock,
     store: Option<Store>,
     store_errors: u64,
+    /// When a store that failed is tried again.
+    store_retry: Instant,
     reports: Reports,
     planes: Vec<Sender<PlaneJob>>,
     paths: Arc<Mutex<Box<dyn SdnDriver>>>,
@@ -200,7 +226,9 @@ struct Owner {
 
 impl Owner {
     fn run(mut self, fabric: Fabric, commands: &Receiver<Message>) {
-        self.carry_out(vec![Command::Restart { fabric }], true);
+        // The journal goes on from the engine as it starts, with the limits that it starts with.
+        self.write_snapshot();
+        self.carry_out(vec![Entry { promised_to: None, command: Command::Restart { fabric } }]);
         loop {
             let first = match commands.recv_timeout(self.until_deadline()) {
                 Ok(message) => Some(message),
@@ -223,8 +251,8 @@ impl Owner {
     /// Takes what has come in; false at the end.
     fn take_batch(&mut self, first: Option<Message>, commands: &Receiver<Message>) -> bool {
         let mut batch = Vec::new();
-        let mut promised = false;
         let mut looks = Vec::new();
+        let mut reports = Vec::new();
         let mut goes_on = true;
         let more = std::iter::from_fn(|| commands.try_recv().ok());
         for message in first.into_iter().chain(more).take(BATCH_MAX) {
@@ -234,11 +262,13 @@ impl Owner {
                     self.next_token += 1;
                     self.waiting.insert(token, reply);
                     let command = command(token);
-                    promised |= !matches!(command, Command::Heartbeat { .. });
-                    batch.push(command);
+                    let promised = !matches!(command, Command::Heartbeat { .. });
+                    batch.push(Entry { promised_to: promised.then_some(token), command });
                 }
-                Message::Tell(command) => batch.push(*command),
-                Message::Keep(keep) => keep(&mut self.reports),
+                Message::Tell(command) => {
+                    batch.push(Entry { promised_to: None, command: *command });
+                }
+                Message::Keep(report) => reports.push(report),
                 Message::Look(look) => looks.push(look),
                 Message::Stop => {
                     goes_on = false;
@@ -248,10 +278,13 @@ impl Owner {
         }
         let due = self.engine.next_deadline().is_some_and(|at| at <= self.clock.now());
         if batch.is_empty() && due {
-            batch.push(Command::Tick);
+            batch.push(Entry { promised_to: None, command: Command::Tick });
         }
         if !batch.is_empty() {
-            self.carry_out(batch, promised);
+            self.carry_out(batch);
+        }
+        if !reports.is_empty() {
+            self.keep_reports(reports);
         }
         for look in looks {
             let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner).log();
@@ -265,21 +298,24 @@ impl Owner {
         goes_on
     }
 
-    /// Applies a batch, writes it down, and carries out what follows from it.
-    fn carry_out(&mut self, batch: Vec<Command>, promised: bool) {
+    /// Writes a batch down, applies it, and carries out what follows from it. What cannot be
+    /// written is not promised: it is refused and not applied.
+    fn carry_out(&mut self, mut batch: Vec<Entry>) {
         let now = self.clock.now();
+        let sync = batch.iter().any(|entry| entry.promised_to.is_some());
         let journal: Vec<(Time, Command)> = match self.store {
-            Some(_) => batch.iter().map(|command| (now, command.clone())).collect(),
+            Some(_) => batch.iter().map(|entry| (now, entry.command.clone())).collect(),
             None => Vec::new(),
         };
-        let effects: Vec<Effect> =
-            batch.into_iter().flat_map(|command| self.engine.apply(now, command)).collect();
-        if let Some(store) = &mut self.store
-            && let Err(error) = store.append(&journal, promised)
-        {
-            self.store_errors += 1;
-            eprintln!("pasd: the journal cannot be written: {error}");
+        if !self.write_store("journal", now, |store| store.append(&journal, sync)) {
+            for token in batch.iter().filter_map(|entry| entry.promised_to) {
+                self.carry_out_one(Effect::Reply { token, result: Err(store_failed()) });
+            }
+            batch.retain(|entry| entry.promised_to.is_none());
         }
+        let commands = batch.into_iter().map(|entry| entry.command);
+        let effects: Vec<Effect> =
+            commands.flat_map(|command| self.engine.apply(now, command)).collect();
         for effect in effects {
             self.carry_out_one(effect);
         }
@@ -313,15 +349,76 @@ impl Owner {
         }
     }
 
-    fn write_snapshot(&mut self) {
+    /// Keeps the reports of jobs that are known, and answers.
+    fn keep_reports(&mut self, reports: Vec<Kept>) {
+        let (known, unknown): (Vec<Kept>, Vec<Kept>) =
+            reports.into_iter().partition(|kept| self.engine.knows_job(&kept.job));
+        for kept in unknown {
+            // The asker may have given up: the answer is then nobody's, here and below.
+            let _ = kept.reply.send(Err(unknown_job(&kept.job)));
+        }
         let now = self.clock.now();
-        if let Some(store) = &mut self.store
-            && let Err(error) = store.snapshot(&self.engine, now)
-        {
-            self.store_errors += 1;
-            eprintln!("pasd: the snapshot cannot be written: {error}");
+        let rows: Vec<(&str, u32, &[u8])> = known
+            .iter()
+            .map(|kept| (kept.job.as_str(), kept.report.registered.rank, &kept.bytes[..]))
+            .collect();
+        let written = self.write_store("reports", now, |store| store.keep_reports(&rows, &[]));
+        let mut given_up = Vec::new();
+        for Kept { job, report, bytes, reply } in known {
+            if written {
+                given_up.extend(self.reports.put(&job, report, bytes.len()));
+            }
+            let _ = reply.send(if written { Ok(Response::Done) } else { Err(store_failed()) });
+        }
+        if !given_up.is_empty() {
+            self.write_store("reports", now, |store| store.keep_reports(&[], &given_up));
         }
     }
+
+    /// False where there is a store and it does not take what is written.
+    fn write_store(
+        &mut self,
+        what: &str,
+        now: Time,
+        write: impl FnOnce(&mut Store) -> Result<(), Box<dyn Error>>,
+    ) -> bool {
+        let Some(store) = &mut self.store else { return true };
+        if store.is_broken() && Instant::now() < self.store_retry {
+            return false;
+        }
+        let opened = if store.is_broken() { store.reopen(&self.engine, now) } else { Ok(()) };
+        let written = opened.and_then(|()| write(store));
+        self.has_written(what, written)
+    }
+
+    fn write_snapshot(&mut self) {
+        let now = self.clock.now();
+        let Some(store) = self.store.as_mut().filter(|store| !store.is_broken()) else { return };
+        let written = store.snapshot(&self.engine, now);
+        self.has_written("snapshot", written);
+    }
+
+    fn has_written(&mut self, what: &str, written: Result<(), Box<dyn Error>>) -> bool {
+        if let Err(error) = &written {
+            self.store_errors += 1;
+            self.store_retry = Instant::now() + STORE_RETRY;
+            eprintln!("pasd: the {what} cannot be written: {error}; trying again soon");
+        }
+        written.is_ok()
+    }
+}
+
+fn refusal(status: u16, error: &str, message: String) -> Refusal {
+    Refusal { status, problem: Problem { version: VERSION, error: error.into(), message } }
+}
+
+fn store_failed() -> Refusal {
+    let message = "the daemon cannot write this to its store: see its log, and send it again";
+    refusal(503, "store_failed", message.into())
+}
+
+fn unknown_job(job: &str) -> Refusal {
+    refusal(404, "unknown_job", format!("there is no job {job:?}: GET /v1/jobs lists them"))
 }
 
 /// A change of one plane.

@@ -1,4 +1,4 @@
-//! The ranks' reports: kept in memory, bounded, the oldest job's given up first.
+//! The ranks' reports: kept in memory (and in the store), bounded, the oldest job's given up first.
 
 use pas_core::wire::{CircuitChange, RankReport};
 use std::collections::{BTreeMap, VecDeque};
@@ -29,20 +29,24 @@ struct Kept {
 
 impl Reports {
     /// Takes a rank's report, `bytes` long as it came; a later one of the same rank replaces it.
-    pub fn put(&mut self, job: &str, report: RankReport, bytes: usize) {
+    /// Answers with the jobs whose reports were given up for it.
+    pub fn put(&mut self, job: &str, report: Box<RankReport>, bytes: usize) -> Vec<String> {
         let ranks = self.jobs.entry(job.to_owned()).or_insert_with(|| {
             self.order.push_back(job.to_owned());
             BTreeMap::new()
         });
-        let kept = Kept { bytes, report: Box::new(report) };
+        let kept = Kept { bytes, report };
         let old = ranks.insert(kept.report.registered.rank, kept);
         self.bytes = self.bytes + bytes - old.map_or(0, |old| old.bytes);
+        let mut given_up = Vec::new();
         while self.bytes > BYTES_MAX {
             let Some(oldest) = self.order.pop_front() else { break };
             let ranks = self.jobs.remove(&oldest).unwrap_or_default();
             self.dropped_reports += ranks.len() as u64;
             self.bytes -= ranks.values().map(|kept| kept.bytes).sum::<usize>();
+            given_up.push(oldest);
         }
+        given_up
     }
 
     /// A job's reports, by rank.

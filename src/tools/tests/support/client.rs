@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Nothing here takes so long unless it is broken.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where a daemon listens.
 #[derive(Clone, Debug)]
@@ -21,13 +21,14 @@ pub enum Address {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    pub head: String,
+    content_type: String,
     pub body: Vec<u8>,
 }
 
 impl Answer {
     /// The body as JSON.
     pub fn json(&self) -> Value {
+        assert_eq!(self.content_type, "application/json", "{}", self.text());
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
@@ -95,10 +96,12 @@ impl Address {
         let head = String::from_utf8_lossy(&answer[..split]).into_owned();
         let status = head.split(' ').nth(1)?.parse().ok()?;
         let body = answer.split_off(split + 4);
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let field = |name| head.lines().find_map(|line| line.strip_prefix(name));
+        let content_type = field("content-type: ").unwrap_or_default().to_owned();
+        let length = field("content-length: ");
         // An answer that was cut off is none.
         let whole = length.is_none_or(|length| length.parse() == Ok(body.len()));
-        whole.then_some(Answer { status, head, body })
+        whole.then_some(Answer { status, content_type, body })
     }
 
     /// Registers a rank and answers with the job's incarnation.
@@ -120,19 +123,6 @@ impl Address {
         body["request"] = json!(request);
         body["wait_ns"] = json!(50_000_000_000_u64);
         self.ask("POST", &format!("/v1/jobs/{job}/prestage"), Some(&body)).good().json()
-    }
-
-    /// Gets a page again and again until it is as it should come to be.
-    pub fn wait_for(&self, path: &str, mut good: impl FnMut(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let page = self.get(path);
-            if good(&page) {
-                return page;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{path} stays {page:#}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
     }
 }
 
