@@ -2,6 +2,8 @@
 //!
 //! Without a known iteration the calls go to [`Rhythm`], which looks for a period. Once there is
 //! one, a [`Template`] is made of it and *followed*: each call must be the template's next one.
+//! Silences that are much longer than usual are symbols too: without them the equal buckets of one
+//! iteration could not be told from those of the next.
 //! The first other call ends that; a known template is followed again as soon as it has been seen
 //! whole once (more often where it broke before), so a loop that is resumed after an evaluation or
 //! a checkpoint is not learned anew.
@@ -9,7 +11,8 @@
 use super::calls::Calls;
 use super::phases::{self, Known};
 use super::rhythm::{HISTORY_MAX, Rhythm};
-use super::template::{MARK, Past, Template};
+use super::samples::Samples;
+use super::template::{MARK, PAUSE, Past, Template};
 use super::{Counters, Due, Notice};
 use crate::units::{Nanos, Time};
 use crate::wire;
@@ -26,6 +29,13 @@ const TOLERANCE_MIN: Nanos = Nanos::from_micros(200);
 const GRACE_SHARE: u64 = 4;
 /// A period that differs by more than this share from the one told last is told again.
 const DRIFT_SHARE: u64 = 4;
+
+/// Silence is a pause when it is so many times as long as usual,
+const PAUSE_TIMES: u64 = 8;
+/// and no shorter than this,
+const PAUSE_MIN: Nanos = Nanos::from_micros(200);
+/// and no shorter than this share of the usual pause.
+const PAUSE_SHARE: u64 = 4;
 
 /// What the iterations are made of and tell to.
 pub(super) struct Surroundings<'a> {
@@ -62,6 +72,10 @@ pub(super) struct Iterations {
     count: u64,
     templates: Vec<Template>,
     follow: Option<Follow>,
+    /// When the last call ended, and the silences before the last calls: all, and the pauses.
+    last_end: Option<Time>,
+    silences: Samples,
+    pauses: Samples,
 }
 
 impl Iterations {
@@ -75,12 +89,43 @@ impl Iterations {
     /// The program says that an iteration starts.
     pub(super) fn mark(&mut self, at: Time, around: &mut Surroundings) {
         if self.past.back().is_none_or(|last| last.symbol != MARK) {
-            self.take(Past { symbol: MARK, start: at, end: at }, around);
+            self.push(Past { symbol: MARK, start: at, end: at }, around);
         }
     }
 
     /// Takes the next call; true where it belongs to an iteration that is followed.
     pub(super) fn take(&mut self, call: Past, around: &mut Surroundings) -> bool {
+        if self.after_pause(&call) && self.minds_pause() {
+            self.push(Past { symbol: PAUSE, start: call.start, end: call.start }, around);
+        }
+        self.push(call, around)
+    }
+
+    /// Measures the silence before a call; true where it is a pause.
+    fn after_pause(&mut self, call: &Past) -> bool {
+        let Some(before) = self.last_end.replace(call.end) else { return false };
+        let silence = call.start.since(before);
+        let usual = self.silences.lower_quartile();
+        self.silences.push(silence);
+        let pause = usual.is_some_and(|usual| silence.0 / PAUSE_TIMES >= usual.0)
+            && silence >= PAUSE_MIN
+            && self.pauses.median().is_none_or(|pause| silence.0 >= pause.0 / PAUSE_SHARE);
+        if pause {
+            self.pauses.push(silence);
+        }
+        pause
+    }
+
+    /// A pause in the middle of a phase is a hiccup where the iteration has its pause elsewhere.
+    fn minds_pause(&self) -> bool {
+        self.follow.is_none_or(|follow| {
+            let slots = &self.templates[follow.template].slots;
+            slots[follow.next] == PAUSE || !slots.contains(&PAUSE)
+        })
+    }
+
+    /// Takes the next symbol.
+    fn push(&mut self, call: Past, around: &mut Surroundings) -> bool {
         if self.past.len() == HISTORY_MAX {
             self.past.pop_front();
         }
@@ -138,6 +183,7 @@ impl Iterations {
         let Some((mut template, next)) = Template::learn(past, period, around.calls) else {
             return;
         };
+        self.absorb(&template, around);
         for part in &mut template.parts {
             let numbers = &template.slots[part.first..part.end];
             match phases::find_or_add(numbers, around.calls, around.phases, around.counters) {
@@ -155,6 +201,19 @@ impl Iterations {
         self.start_following(self.templates.len() - 1, next);
         around.counters.iterations_learned += 1;
         self.tell_phases(around);
+    }
+
+    /// Gives up the templates that were but pieces of this one; it takes over their phases.
+    fn absorb(&mut self, whole: &Template, around: &mut Surroundings) {
+        let before = self.templates.len();
+        self.templates.retain(|template| {
+            let piece = whole.contains(template);
+            if piece {
+                template.parts.iter().for_each(|part| around.phases[part.phase].release());
+            }
+            !piece
+        });
+        around.counters.iterations_forgotten += (before - self.templates.len()) as u64;
     }
 
     /// Takes times from the calls that the template was made of.
@@ -402,7 +461,7 @@ impl Iterations {
         Some(wire::IterationReport {
             period_ns: most.periods.median()?,
             seen: most.seen,
-            calls: u32::try_from(most.slots.len()).unwrap_or(u32::MAX),
+            calls: u32::try_from(most.calls()).unwrap_or(u32::MAX),
             forecasts_right: counters.forecasts_right,
             forecasts_wrong: counters.forecasts_wrong,
         })

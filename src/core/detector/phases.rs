@@ -141,6 +141,12 @@ impl Known {
         self.pairs = pairs.into_iter().map(|((from, to), bytes)| (from, to, bytes)).collect();
     }
 
+    /// The iteration that the phase was part of is given up: another one may take it over.
+    pub(super) fn release(&mut self) {
+        self.repeats = false;
+        self.durations = Samples::default();
+    }
+
     /// Counts a run outside of iterations; true where it is the first that is heard of the phase.
     pub(super) fn count_run(&mut self, duration: Nanos) -> bool {
         if !self.repeats {

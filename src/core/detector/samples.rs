@@ -19,13 +19,22 @@ impl Samples {
         self.seen += 1;
     }
 
-    /// The median of those kept; nothing before the first.
+    /// The median of those kept; nothing before the first. Of two middle ones it is the lower: a
+    /// forecast that is early costs less than one too late.
     pub(super) fn median(&self) -> Option<Nanos> {
+        self.quantile(2)
+    }
+
+    /// What a quarter of those kept is below.
+    pub(super) fn lower_quartile(&self) -> Option<Nanos> {
+        self.quantile(4)
+    }
+
+    fn quantile(&self, of: usize) -> Option<Nanos> {
         let count = self.seen.min(KEPT as u64) as usize;
         let mut sorted = self.kept;
         let sorted = &mut sorted[..count];
         sorted.sort_unstable();
-        // The lower of two middle ones: a forecast that is early costs less than one too late.
-        sorted.get(count.saturating_sub(1) / 2).map(|value| Nanos(*value))
+        sorted.get(count.saturating_sub(1) / of).map(|value| Nanos(*value))
     }
 }

@@ -6,6 +6,8 @@ use crate::units::{Nanos, Time};
 
 /// The symbol of the program's own iteration mark.
 pub(super) const MARK: u32 = u32::MAX;
+/// The symbol of a long silence between calls.
+pub(super) const PAUSE: u32 = u32::MAX - 1;
 /// Most phases in an iteration; a sequence that makes more is no iteration.
 pub(super) const PARTS_MAX: usize = 256;
 /// Silence between calls cuts a phase when it is at least this share of the period,
@@ -104,7 +106,7 @@ impl Template {
 
     /// Divides the slots into parts: where the group changes, and at long silences.
     fn cut(&mut self, calls: &Calls, silent_before: impl Fn(usize) -> bool) {
-        let group = |symbol: u32| (symbol != MARK).then(|| calls.call(symbol).group);
+        let group = |symbol: u32| is_call(symbol).then(|| calls.call(symbol).group);
         let mut open: Option<u32> = None;
         for slot in 0..self.slots.len() {
             let this = group(self.slots[slot]);
@@ -131,7 +133,18 @@ impl Template {
         self.periods.median().unwrap_or(Nanos::ZERO)
     }
 
-    /// The part that a slot is in; none holds a mark.
+    /// How many of the slots are calls.
+    pub(super) fn calls(&self) -> usize {
+        self.slots.iter().filter(|symbol| is_call(**symbol)).count()
+    }
+
+    /// True where `other` is but a piece of this iteration that was once taken for a whole one.
+    pub(super) fn contains(&self, other: &Template) -> bool {
+        other.slots.len() < self.slots.len()
+            && self.slots.windows(other.slots.len()).any(|piece| piece == other.slots)
+    }
+
+    /// The part that a slot is in; none holds a mark or a pause.
     pub(super) fn part_of(&self, slot: usize) -> Option<usize> {
         self.part_of[slot]
     }
@@ -193,6 +206,11 @@ impl Template {
         self.good = 0;
         self.whole = 0;
     }
+}
+
+/// True of the symbols that are calls.
+fn is_call(symbol: u32) -> bool {
+    symbol < PAUSE
 }
 
 /// The median silence before each of the last `period` calls, over up to three periods.
