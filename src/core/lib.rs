@@ -17,12 +17,16 @@
 //! * **plan**: which circuits on which planes, or *hold* with the reason ([`planner`]).
 //! * **engine**: the controller's state machine ([`engine`]).
 
+pub mod demand;
 pub mod detector;
+pub mod engine;
 pub mod event;
+pub mod fabric;
 pub mod library;
 pub mod members;
 pub mod op;
 pub mod pattern;
+pub mod planner;
 pub mod rules;
 pub mod schedule;
 pub mod units;

@@ -12,6 +12,8 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub mod validate;
+
 /// The version of the messages below.
 pub const VERSION: u32 = 1;
 
@@ -96,6 +98,8 @@ pub struct Heartbeat {
     /// after the daemon's idle time.
     pub calls: u64,
 }
+
+// `DELETE /v1/jobs/{job}/ranks/{rank}?incarnation=N` is a rank's good-bye; it has no body.
 
 /// One size of call inside a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -394,7 +398,8 @@ pub struct RankReport {
     pub job: String,
     /// As registered.
     pub registered: RegisterRank,
-    /// Wall clock at `MPI_Init`'s return, for lining ranks up in a picture; microseconds since 1970.
+    /// Wall clock at `MPI_Init`'s return, for lining ranks up in a picture; microseconds since
+    /// 1970.
     pub started_unix_us: u64,
     /// From `MPI_Init`'s return to this report.
     pub lifetime_ns: Nanos,
@@ -410,6 +415,9 @@ pub struct RankReport {
     pub timeline: Vec<TimelineEntry>,
     /// Pre-stage requests and their answers; the last [`REPORT_REQUESTS_MAX`].
     pub requests: Vec<RequestReport>,
+    /// Phases that the program marked with `pas_phase_begin`; the last [`REPORT_MARKS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<MarkReport>,
     /// Losses, thinned out evenly to at most [`REPORT_LOSSES_MAX`].
     pub losses: Vec<LossReport>,
     /// The last hint.
@@ -424,6 +432,8 @@ pub const REPORT_COMMS_MAX: usize = 256;
 pub const REPORT_TIMELINE_MAX: usize = 4096;
 /// See [`RankReport::requests`].
 pub const REPORT_REQUESTS_MAX: usize = 1024;
+/// See [`RankReport::marks`].
+pub const REPORT_MARKS_MAX: usize = 1024;
 /// See [`RankReport::losses`].
 pub const REPORT_LOSSES_MAX: usize = 1024;
 
@@ -504,6 +514,17 @@ pub struct RequestReport {
     pub reply: Option<PrestageReply>,
     /// Why there is none.
     pub error: Option<String>,
+}
+
+/// A phase under the program's own name for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MarkReport {
+    /// The program's name.
+    pub name: String,
+    /// After `MPI_Init`'s return.
+    pub start_ns: Nanos,
+    /// Until its end, or the next one's beginning.
+    pub duration_ns: Nanos,
 }
 
 /// A reported loss.

@@ -1,0 +1,88 @@
+//! A small fixed map from MPI handles to numbers, read without a lock.
+//!
+//! Readers are wrappers on the hot path; writers are rare and hold the lock of whoever owns the
+//! map. A slot's key is written after its value (Release, paired with the readers' Acquire), so a
+//! reader that sees the key sees the value. A removed key leaves a tombstone that a later insert
+//! reuses: a reader racing with that would need the program to use a handle while freeing it.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// No handle is 0: Open MPI's are addresses, MPICH's carry a kind in the top bits.
+const EMPTY: usize = 0;
+/// Nor is one all ones.
+const TOMBSTONE: usize = usize::MAX;
+/// Slots looked at before a key counts as absent; an insert never goes further.
+const PROBES_MAX: usize = 32;
+
+/// `N` slots, `N` a power of two.
+pub struct HandleMap<const N: usize> {
+    slots: Box<[(AtomicUsize, AtomicU64)]>,
+}
+
+impl<const N: usize> HandleMap<N> {
+    /// An empty map.
+    pub fn new() -> Self {
+        const { assert!(N.is_power_of_two() && N > PROBES_MAX) };
+        HandleMap { slots: (0..N).map(|_| Default::default()).collect() }
+    }
+
+    fn probe(&self, handle: usize) -> impl Iterator<Item = &(AtomicUsize, AtomicU64)> {
+        // Fibonacci hashing: addresses differ in middle bits, MPICH's handles in the low ones.
+        let start = (handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        (0..PROBES_MAX).filter_map(move |i| self.slots.get((start as usize + i) & (N - 1)))
+    }
+
+    /// The value of `handle`.
+    #[inline]
+    pub fn get(&self, handle: usize) -> Option<u64> {
+        for (key, value) in self.probe(handle) {
+            match key.load(Ordering::Acquire) {
+                found if found == handle => return Some(value.load(Ordering::Relaxed)),
+                EMPTY => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Sets the value of `handle`; false where there is no room. One writer at a time.
+    pub fn insert(&self, handle: usize, value: u64) -> bool {
+        if handle == EMPTY || handle == TOMBSTONE {
+            return false;
+        }
+        let mut free = None;
+        for slot in self.probe(handle) {
+            let key = slot.0.load(Ordering::Relaxed);
+            if key == handle {
+                slot.1.store(value, Ordering::Relaxed);
+                return true;
+            }
+            if key == TOMBSTONE || key == EMPTY {
+                free = free.or(Some(slot));
+            }
+            if key == EMPTY {
+                break;
+            }
+        }
+        let Some((key, slot_value)) = free else { return false };
+        slot_value.store(value, Ordering::Relaxed);
+        key.store(handle, Ordering::Release);
+        true
+    }
+
+    /// Forgets `handle` and answers the value it had. One writer at a time.
+    pub fn remove(&self, handle: usize) -> Option<u64> {
+        for (key, value) in self.probe(handle) {
+            match key.load(Ordering::Relaxed) {
+                found if found == handle => {
+                    let value = value.load(Ordering::Relaxed);
+                    key.store(TOMBSTONE, Ordering::Relaxed);
+                    return Some(value);
+                }
+                EMPTY => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,158 @@
+//! The few system calls that std does not offer, each in a safe wrapper.
+#![expect(unsafe_code, reason = "system calls through libc")]
+
+use std::ffi::{CStr, c_void};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Nanoseconds of CLOCK_MONOTONIC: never stepped, the same in all processes of a machine.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
+}
+
+/// Writes bytes to standard error in one call, so that lines of several ranks do not mix.
+/// What is not taken at once is lost: a full pipe must not hold a rank.
+pub fn write_stderr(bytes: &[u8]) {
+    // SAFETY: the pointer and length are those of a live slice.
+    unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+static STDIO_WAS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// True where standard input, output and error were open when the library was loaded. Where one
+/// was not, the next file or socket that anybody opens becomes that stream.
+pub fn stdio_was_open() -> bool {
+    STDIO_WAS_OPEN.load(Ordering::Relaxed)
+}
+
+/// All that happens at load: three queries. No thread, file, connection or output.
+extern "C" fn on_load() {
+    // SAFETY: F_GETFD takes no third argument and any descriptor number may be asked about.
+    let open = |fd| unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1;
+    STDIO_WAS_OPEN.store((0..3).all(open), Ordering::Relaxed);
+}
+
+#[used]
+// SAFETY: the section holds pointers to functions that the loader calls once, after relocation.
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+/// True for set-user-id programs and the like, whose environment is not to be trusted.
+pub fn is_secure_execution() -> bool {
+    // SAFETY: a query without side effects.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The machine's host name up to the first dot.
+pub fn host_name() -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the length is the buffer's, less one so that a cut name still ends in a zero.
+    unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    let name = CStr::from_bytes_until_nul(&buffer).map(CStr::to_string_lossy);
+    let name = name.map(|name| name.split('.').next().unwrap_or_default().to_owned());
+    name.ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown-host".to_owned())
+}
+
+/// Runs `child` in every forked child, before fork returns there.
+pub fn at_fork_child(child: extern "C" fn()) {
+    // SAFETY: the handler is a function of this library, which is never unmapped (-z nodelete).
+    unsafe { libc::pthread_atfork(None, None, Some(child)) };
+}
+
+/// Runs `hook` when the process ends by exit or by return from main.
+pub fn at_exit(hook: extern "C" fn()) {
+    // SAFETY: as for `at_fork_child`.
+    unsafe { libc::atexit(hook) };
+}
+
+/// Runs `body` with every signal blocked on this thread: a thread that it starts inherits the
+/// mask, so the host's signals go to the host's threads only.
+pub fn with_signals_blocked<T>(body: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are live; sigfillset initialises the first, pthread_sigmask the second.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        let mut before = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = body();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
+    }
+}
+
+/// errno, kept over a piece of our own code on a host thread.
+pub fn with_errno_kept<T>(body: impl FnOnce() -> T) -> T {
+    // SAFETY: __errno_location answers the calling thread's own variable.
+    unsafe {
+        let errno = *libc::__errno_location();
+        let result = body();
+        *libc::__errno_location() = errno;
+        result
+    }
+}
+
+/// A key whose `destructor` runs at the end of each thread that set it.
+pub fn thread_key(destructor: unsafe extern "C" fn(*mut c_void)) -> Option<libc::pthread_key_t> {
+    let mut key = 0;
+    // SAFETY: the pointer is to a live key; the destructor is never unmapped.
+    let error = unsafe { libc::pthread_key_create(&mut key, Some(destructor)) };
+    (error == 0).then_some(key)
+}
+
+/// Sets the calling thread's value of `key`, so that the key's destructor will see it.
+pub fn set_thread_value(key: libc::pthread_key_t, value: *const c_void) {
+    // SAFETY: the key came from `thread_key`.
+    unsafe { libc::pthread_setspecific(key, value) };
+}
+
+/// Connects to a Unix socket without ever blocking: a stopped daemon with a full queue answers
+/// `WouldBlock` here, where std's connect would hang.
+pub fn connect_unix(path: &Path) -> io::Result<UnixStream> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes();
+    // SAFETY: all-zero is a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    if bytes.len() >= address.sun_path.len() || bytes.contains(&0) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "socket path too long"));
+    }
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+        *to = *from as libc::c_char;
+    }
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: plain system calls; the descriptor is owned at once; the address is live and its
+    // length is that of its type.
+    let socket = unsafe {
+        let fd = libc::socket(libc::AF_UNIX, kind, 0);
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let socket = OwnedFd::from_raw_fd(fd);
+        let length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
+        if libc::connect(fd, (&raw const address).cast(), length) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        socket
+    };
+    Ok(UnixStream::from(socket))
+}
+
+/// Waits until the descriptor can be read (or written), at most `timeout_ms`.
+pub fn wait_ready(fd: &impl AsRawFd, for_write: bool, timeout_ms: i32) -> io::Result<bool> {
+    let events = if for_write { libc::POLLOUT } else { libc::POLLIN };
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
+    // SAFETY: one live pollfd.
+    match unsafe { libc::poll(&mut poll, 1, timeout_ms) } {
+        -1 => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            error => Err(error),
+        },
+        ready => Ok(ready > 0),
+    }
+}

@@ -1,0 +1,153 @@
+//! The one thread of libpas.so: drains the rings, feeds the detector, talks to pasd.
+//!
+//! It never calls the MPI and never holds a lock that a wrapper's hot path takes.
+
+mod collector;
+mod losses;
+mod sums;
+
+pub use collector::Collector;
+use losses::Losses;
+use sums::Sums;
+
+use crate::agent::Agent;
+use crate::life::{self, Life, State};
+use crate::report;
+use crate::skip::Fault;
+use crate::{say, sys};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::{Duration, Instant};
+
+/// Longest time between two looks at the rings while records come in.
+const BUSY: Duration = Duration::from_millis(1);
+/// Likewise while none do. A ring that starts to fill at 10^6 calls a second has room for 8 ms.
+const IDLE: Duration = Duration::from_millis(5);
+/// The worker's stack: JSON and HTTP need a few pages of it.
+const STACK_BYTES: usize = 512 << 10;
+
+/// What the host's threads and the worker share.
+pub struct Control {
+    end: Mutex<End>,
+    changed: Condvar,
+    /// Figures for `pas_get_status`.
+    pub figures: Figures,
+}
+
+/// How far the end has come.
+#[derive(Default)]
+struct End {
+    deadline: Option<Instant>,
+    drained: bool,
+}
+
+/// Numbers that the worker publishes. Relaxed: each stands for itself.
+#[derive(Default)]
+pub struct Figures {
+    /// `PAS_DAEMON_*`.
+    pub daemon: AtomicU32,
+    /// Phases that the detector knows.
+    pub phases: AtomicU64,
+    /// Calls recorded.
+    pub calls: AtomicU64,
+    /// Pre-stage requests granted, in whole or in part.
+    pub granted: AtomicU64,
+    /// Answered "switching does not pay".
+    pub held: AtomicU64,
+    /// Refused.
+    pub refused: AtomicU64,
+    /// Not answered.
+    pub unanswered: AtomicU64,
+}
+
+impl Control {
+    /// Nothing has happened.
+    pub fn new() -> Control {
+        Control { end: Mutex::default(), changed: Condvar::new(), figures: Figures::default() }
+    }
+
+    /// Asks the worker to send its last messages until `deadline`.
+    pub fn begin_drain(&self, deadline: Instant) {
+        self.end.lock().deadline = Some(deadline);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the last message; false where the deadline came first.
+    pub fn wait_drained(&self, deadline: Instant) -> bool {
+        let mut end = self.end.lock();
+        while !end.drained {
+            if self.changed.wait_until(&mut end, deadline).timed_out() {
+                return end.drained;
+            }
+        }
+        true
+    }
+
+    /// Sleeps until there may be work; answers the deadline of the end, if it has begun.
+    fn sleep(&self, time: Duration) -> Option<Instant> {
+        let mut end = self.end.lock();
+        if end.deadline.is_none() {
+            self.changed.wait_for(&mut end, time);
+        }
+        end.deadline
+    }
+
+    fn set_drained(&self) {
+        self.end.lock().drained = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Starts the worker of a life; false, counted, where there is no thread to be had.
+pub fn start(life: &'static Life) -> bool {
+    let builder = std::thread::Builder::new().name("pas-worker".into()).stack_size(STACK_BYTES);
+    let started = sys::with_signals_blocked(|| {
+        builder.spawn(move || {
+            life::guarded(|| run(life));
+            // Also after a fault: a finalising rank must not wait for a worker that is gone.
+            life.worker.set_drained();
+        })
+    });
+    if started.is_err() {
+        Fault::NoThread.count();
+    }
+    started.is_ok()
+}
+
+fn run(life: &'static Life) {
+    let collector = Arc::new(Mutex::new(Collector::new(life)));
+    let pump = {
+        let collector = Arc::clone(&collector);
+        Arc::new(move || {
+            collector.lock().collect();
+        })
+    };
+    let mut agent = Agent::new(life, pump);
+    loop {
+        let records = collector.lock().collect();
+        agent.step(&collector);
+        let rest = if records > 0 { BUSY } else { IDLE };
+        if let Some(deadline) = life.worker.sleep(rest) {
+            return finish(life, &collector, &mut agent, deadline);
+        }
+        if life::state() == State::Off {
+            return;
+        }
+    }
+}
+
+/// The last messages: the report to its file and to the daemon, and good-bye.
+fn finish(life: &'static Life, collector: &Mutex<Collector>, agent: &mut Agent, deadline: Instant) {
+    collector.lock().collect();
+    agent.send_last_findings(collector, deadline);
+    let report = report::build(life, &collector.lock(), agent);
+    if let Some(folder) = &life.settings.report_dir
+        && let Err(error) = report::write(folder, &report)
+    {
+        Fault::ReportFile.count();
+        let folder = folder.display();
+        say::warn(format_args!("no report of rank {} in {folder}: {error}", life.job.rank));
+    }
+    agent.say_good_bye(&report, deadline);
+}
