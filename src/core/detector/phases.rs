@@ -123,6 +123,7 @@ impl Known {
                 collective,
                 pattern: self.pattern,
                 family: crate::library::Family::Mpich,
+                nonblocking: self.group.nonblocking,
                 ranks: leaders.len() as u32,
                 root: 0,
                 bytes: call.bytes,
