@@ -128,6 +128,7 @@ fn of_two_ranks(query: &Query, prediction: &Prediction) -> Pattern {
             collective: query.collective,
             pattern,
             family: query.library.family,
+            nonblocking: query.nonblocking,
             ranks: 2,
             root: 0,
             bytes: query.bytes,

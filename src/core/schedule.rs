@@ -38,6 +38,8 @@ pub struct Shape {
     pub pattern: Pattern,
     /// Whose variant of the pattern, where libraries differ.
     pub family: Family,
+    /// True of the non-blocking call: Open MPI counts ranks from the root differently there.
+    pub nonblocking: bool,
     /// Ranks of the communicator.
     pub ranks: u32,
     /// The root of rooted collectives, else 0.

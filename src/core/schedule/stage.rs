@@ -3,7 +3,7 @@
 use super::Transfer;
 use super::cut::{Cut, Part};
 use super::exchange::Exchange;
-use super::tree::Tree;
+use super::tree::{Count, Tree};
 
 /// Where transfers go: the step's number and the transfer.
 pub(super) type Sink<'a> = &'a mut dyn FnMut(u32, Transfer);
@@ -28,7 +28,7 @@ pub(super) enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// From or to the root along a tree.
-    Tree { tree: Tree, up: bool, root: u32, load: Load },
+    Tree { tree: Tree, up: bool, count: Count, load: Load },
     /// n - 1 steps; in step k a rank sends block rank + `shift` - k to its right neighbour. Block
     /// 0 is that of rank `block_zero`.
     Ring { shift: u32, block_zero: u32 },
@@ -89,8 +89,8 @@ impl Stage {
         let n = field.ranks;
         let one = |first| Part { first, blocks: 1 };
         match *self {
-            Stage::Tree { tree, up, root, load } => {
-                emit_tree(field, at, (tree, up, root, load), sink)
+            Stage::Tree { tree, up, count, load } => {
+                emit_tree(field, at, (tree, up, count, load), sink)
             }
             Stage::Ring { shift, block_zero } => {
                 for step in 0..n - 1 {
@@ -210,8 +210,8 @@ impl Stage {
                     }
                 }
             }
-            Stage::Tree { tree, up, root, load: Load::Pipeline } => {
-                let whole = Stage::Tree { tree, up, root, load: Load::Whole };
+            Stage::Tree { tree, up, count, load: Load::Pipeline } => {
+                let whole = Stage::Tree { tree, up, count, load: Load::Whole };
                 whole.pairs(field, sink);
             }
             _ => {
@@ -248,24 +248,24 @@ fn doubling_steps(n: u32) -> u32 {
 fn emit_tree(
     field: &Field,
     at: u32,
-    (tree, up, root, load): (Tree, bool, u32, Load),
+    (tree, up, count, load): (Tree, bool, Count, Load),
     sink: Sink,
 ) -> u32 {
     let n = field.ranks;
     let depth = tree.steps(n);
     let segments = if load == Load::Pipeline { field.cut.blocks() } else { 1 };
     for segment in 0..segments {
-        for rank in 1..n {
+        for number in 1..n {
+            let child = count.rank(number, n);
+            let parent = count.rank(tree.parent(number), n);
             let part = match load {
                 Load::Whole => field.cut.whole(),
                 Load::Pipeline => Part { first: segment, blocks: 1 },
-                Load::Subtree { block_zero } => Part {
-                    first: (rank + root + n - block_zero) % n,
-                    blocks: tree.subtree(rank, n),
-                },
+                Load::Subtree { block_zero } => {
+                    Part { first: (child + n - block_zero) % n, blocks: tree.subtree(number, n) }
+                }
             };
-            let (child, parent) = (rank + root, tree.parent(rank) + root);
-            let down = tree.step(rank, n);
+            let down = tree.step(number, n);
             let (from, to, step) =
                 if up { (child, parent, depth - 1 - down) } else { (parent, child, down) };
             sink(at + segment + step, field.transfer(from, to, part));
