@@ -130,10 +130,9 @@ impl Stage {
                 Some(field.transfer(rank, to, one(to)))
             }),
             Stage::Everybody { own } => {
-                for from in 0..n {
-                    for to in (0..n).filter(|to| *to != from) {
-                        let block = if own { from } else { to };
-                        sink(at, field.transfer(from, to, one(block)));
+                for (from, to) in (0..n).flat_map(|from| (0..n).map(move |to| (from, to))) {
+                    if from != to {
+                        sink(at, field.transfer(from, to, one(if own { from } else { to })));
                     }
                 }
                 at + 1
