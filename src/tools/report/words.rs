@@ -172,10 +172,6 @@ pub fn pattern_about(pattern: Pattern) -> &'static str {
             "Ranks first swap and sum ever smaller halves, then swap ever larger sums back \
              (Rabenseifner). The partners change in every step."
         }
-        Pattern::Butterfly => {
-            "Ranks swap pieces with a partner twice as far away in each step, crosswise like the \
-             wings of a butterfly. The partners change in every step."
-        }
         Pattern::RecursiveHalving => {
             "Ranks swap and sum ever smaller halves. The partners change in every step."
         }
