@@ -99,6 +99,7 @@ fn asks_all(fake: &FakePasd, mpi: Mpi) -> Result<(), String> {
     let registered = registered.iter().filter(|request| request.path == "/v1/jobs/asked/ranks");
     let mut hosts: Vec<_> = registered.map(|request| request.body["host"].to_string()).collect();
     hosts.sort();
+    hosts.dedup();
     check("under its own host", hosts == ["\"host0\"", "\"host1\""], fake)?;
     check("heartbeats", fake.count("POST", "/heartbeat") >= 2, fake)?;
     check("reports", fake.count("PUT", "/report") == 2, fake)?;

@@ -146,7 +146,7 @@ fn open_mpi_symbols() -> Result<(), String> {
         return Err("Open MPI's handles are symbols".to_owned());
     };
     let name = |symbol: &&std::ffi::CStr| symbol.to_string_lossy().into_owned();
-    let mut declared: Vec<String> = datatypes.iter().chain(ops).map(|s| name(s)).collect();
+    let mut declared: Vec<String> = datatypes.iter().chain(ops).map(name).collect();
     for constant in [facts::OPEN_MPI.comm_world, facts::OPEN_MPI.comm_null] {
         match constant {
             Constant::Symbol(symbol) => declared.push(symbol.to_string_lossy().into_owned()),

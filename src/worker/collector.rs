@@ -236,6 +236,11 @@ impl Collector {
         phases.filter(|phase| self.speaks_for(phase)).collect()
     }
 
+    /// One phase as it is now.
+    pub fn phase(&self, name: &str) -> Option<Phase> {
+        self.detector.phases().into_iter().find(|phase| phase.phase == name)
+    }
+
     /// The same by name.
     pub fn all_phases(&self) -> BTreeMap<String, Phase> {
         self.phases().into_iter().map(|phase| (phase.phase.clone(), phase)).collect()
