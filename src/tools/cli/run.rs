@@ -178,7 +178,7 @@ fn daemon(arguments: &Arguments) -> (Option<String>, Option<embedded::Daemon>) {
         return (None, None);
     }
     let hosts = embedded::hosts(&arguments.command, arguments.hosts.as_deref());
-    match embedded::start(arguments.fabric.as_deref(), hosts) {
+    match embedded::start(arguments.fabric.as_deref(), &hosts) {
         Ok(daemon) => (Some(daemon.url().to_string()), Some(daemon)),
         Err(why) => {
             say(&format!("{why}; the job runs without a daemon: no circuits will be asked for"));
