@@ -1,7 +1,7 @@
 //! The checks, each on its own: none needs another one's outcome.
 
 use super::{Arguments, Check};
-use crate::cli::{launcher, place, preload, process};
+use crate::cli::{launcher, on_path, place, preload, process};
 use crate::client::{self, Client, ClientError};
 use crate::daemon::fabric_file;
 use crate::report::words;
@@ -214,11 +214,6 @@ fn launchers() -> Vec<Check> {
         .into_iter()
         .map(|(path, what)| Check::ok("mpirun", format!("{what} ({})", path.display())))
         .collect()
-}
-
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 fn libraries() -> Check {
