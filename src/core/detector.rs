@@ -3,11 +3,11 @@
 //! One detector serves one rank. The worker feeds it every record ([`Detector::observe`]) and asks
 //! now and then what has come of it ([`Detector::advance`]). What happens to a record:
 //!
-//! 1. [`calls`] gives the call a number: the same communicator, operation, peer and size are the
+//! 1. `calls` gives the call a number: the same communicator, operation, peer and size are the
 //!    same number; and a group: calls of one pattern on one communicator.
 //! 2. Small calls (flags, losses, barriers, polling) are counted to their phase and done with.
-//! 3. [`iterations`] compares the number with the one that the iteration has next, or, before one
-//!    is known, looks for a period in the numbers ([`rhythm`]).
+//! 3. `iterations` compares the number with the one that the iteration has next, or, before one
+//!    is known, looks for a period in the numbers (`rhythm`).
 //! 4. Calls outside of any iteration are collected in runs of one group, so that a program that
 //!    never repeats itself has phases too.
 //!

@@ -8,8 +8,8 @@
 //! Where Open MPI and MPICH differ in a detail of one algorithm (which of two ranks sits out when
 //! their number is not a power of two, say), the table is that of [`Shape::family`].
 //!
-//! The pieces: [`cut`] divides a vector into blocks; [`stage`] has the building blocks (trees,
-//! rings, exchanges); [`table`] says which stages make up each pattern.
+//! The pieces: `cut` divides a vector into blocks; `stage`, `tree` and `exchange` are the building
+//! blocks; `table` says which stages make up each pattern.
 
 mod cut;
 mod exchange;

@@ -37,6 +37,9 @@ const PAUSE_MIN: Nanos = Nanos::from_micros(200);
 /// and no shorter than this share of the usual pause.
 const PAUSE_SHARE: u64 = 4;
 
+/// An iteration without silence may be but a piece of one: it has to agree so often first.
+const PATIENCE: u64 = 64;
+
 /// What the iterations are made of and tell to.
 pub(super) struct Surroundings<'a> {
     pub(super) calls: &'a Calls,
@@ -153,8 +156,8 @@ impl Iterations {
         if let Some(number) = known {
             self.start_following(number, 0);
             around.counters.iterations_resumed += 1;
-        } else if let Some((period, _)) = self.rhythm.found() {
-            self.learn(period, around);
+        } else if let Some((period, matches)) = self.rhythm.found() {
+            self.learn(period, matches, around);
         }
         self.follow.is_some()
     }
@@ -167,8 +170,9 @@ impl Iterations {
         })
     }
 
-    /// Makes a template of the last `period` calls, or finds it among those known, and follows it.
-    fn learn(&mut self, period: usize, around: &mut Surroundings) {
+    /// Makes a template of the last `period` symbols, which agreed `matches` times, or finds it
+    /// among those known, and follows it.
+    fn learn(&mut self, period: usize, matches: u64, around: &mut Surroundings) {
         let Some(last) = self.past.len().checked_sub(period) else { return };
         let sequence: Vec<u32> = self.past.range(last..).map(|call| call.symbol).collect();
         let known = self.templates.iter().enumerate().find_map(|(number, template)| {
@@ -183,6 +187,9 @@ impl Iterations {
         let Some((mut template, next)) = Template::learn(past, period, around.calls) else {
             return;
         };
+        if !template.silent() && matches < PATIENCE {
+            return;
+        }
         self.absorb(&template, around);
         for part in &mut template.parts {
             let numbers = &template.slots[part.first..part.end];
@@ -288,7 +295,7 @@ impl Iterations {
             around.phases[phase].durations.push(end.since(start));
         }
         if slot == 0 {
-            if let Some(start) = follow.iteration_start.filter(|_| !follow.paused) {
+            if let Some(start) = follow.iteration_start {
                 template.periods.push(call.start.since(start));
             }
             follow.iteration_start = Some(call.start);
@@ -299,14 +306,12 @@ impl Iterations {
         if let Some(number) = template.part_of(slot) {
             let part = &mut template.parts[number];
             if part.first == slot {
-                let told = part.told.take();
-                if !follow.paused {
-                    let usual = part.intervals.median().map(|gap| follow.part_start.after(gap));
-                    if let Some(expected) = told.or(usual) {
-                        judge(expected, call.start, period, around.counters);
-                    }
-                    part.intervals.push(call.start.since(follow.part_start));
+                let usual = part.intervals.forecast().map(|gap| follow.part_start.after(gap));
+                if let Some(expected) = part.told.take().or(usual.filter(|_| !follow.paused)) {
+                    judge(expected, call.start, period, around.counters);
                 }
+                // A single odd interval does not count, and of a new pace this is the first.
+                part.intervals.push(call.start.since(follow.part_start));
                 (follow.part, follow.part_start) = (number, call.start);
                 follow.paused = false;
             }
@@ -327,7 +332,7 @@ impl Iterations {
         let Some(follow) = self.follow else { return };
         let template = &mut self.templates[follow.template];
         template.told_period = template.period();
-        let period = template.periods.median();
+        let period = template.periods.forecast();
         let mut phases: Vec<usize> = template.parts.iter().map(|part| part.phase).collect();
         phases.sort_unstable();
         phases.dedup();
@@ -413,7 +418,7 @@ impl Iterations {
         let mut forecasts = Vec::with_capacity(parts.len());
         for ahead in 1..=parts.len() {
             let number = (follow.part + ahead) % parts.len();
-            let Some(interval) = parts[number].intervals.median() else { break };
+            let Some(interval) = parts[number].intervals.forecast() else { break };
             at = at.after(interval);
             forecasts.push((number, at));
         }
@@ -459,7 +464,7 @@ impl Iterations {
     pub(super) fn report(&self, counters: &Counters) -> Option<wire::IterationReport> {
         let most = self.templates.iter().max_by_key(|template| template.seen)?;
         Some(wire::IterationReport {
-            period_ns: most.periods.median()?,
+            period_ns: most.periods.forecast()?,
             seen: most.seen,
             calls: u32::try_from(most.calls()).unwrap_or(u32::MAX),
             forecasts_right: counters.forecasts_right,

@@ -14,6 +14,8 @@ pub(super) const PARTS_MAX: usize = 256;
 const CUT_SHARE: u64 = 10;
 /// and at least so long.
 const CUT_MIN: Nanos = Nanos::from_micros(100);
+/// An iteration's longest silence is at least this share of it where it computes in earnest.
+const SILENT_SHARE: u64 = 5;
 /// A template that broke often must be seen this many times before it is trusted again, at most.
 const NEED_MAX: u32 = 16;
 /// After so many iterations in a row a template's breaks are forgotten.
@@ -47,6 +49,7 @@ pub(super) struct Template {
     pub(super) slots: Vec<u32>,
     pub(super) parts: Vec<Part>,
     part_of: Vec<Option<usize>>,
+    silent: bool,
     /// For each prefix the longest shorter one that it ends with (Knuth, Morris and Pratt).
     borders: Vec<usize>,
     /// The longest prefix that the calls so far end with.
@@ -87,6 +90,8 @@ impl Template {
         let mut template = Template {
             parts: Vec::new(),
             part_of: Vec::new(),
+            silent: gaps[first].saturating_mul(SILENT_SHARE) >= span.0
+                || slots.iter().any(|symbol| !is_call(*symbol)),
             borders: borders(&turned),
             slots: turned,
             matched: 0,
@@ -130,7 +135,12 @@ impl Template {
 
     /// The median period; zero before the first.
     pub(super) fn period(&self) -> Nanos {
-        self.periods.median().unwrap_or(Nanos::ZERO)
+        self.periods.forecast().unwrap_or(Nanos::ZERO)
+    }
+
+    /// True where some of the iteration is silence, or its beginning was marked.
+    pub(super) fn silent(&self) -> bool {
+        self.silent
     }
 
     /// How many of the slots are calls.

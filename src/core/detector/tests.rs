@@ -453,3 +453,48 @@ fn the_same_records_give_the_same_notices() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn equal_buckets_make_one_phase_not_many_iterations() {
+    let mut trace = Trace::new(open_mpi(), 4);
+    for _ in 0..30 {
+        trace.iteration(80, &[25; 12]);
+    }
+    let iteration = trace.detector.iteration().expect("found");
+    assert_eq!(iteration.calls, 12);
+    assert!((150..=156).contains(&trace.period_ms()), "{}", trace.period_ms());
+    let phases = trace.detector.phases();
+    assert_eq!(phases.len(), 1, "what was taken for an iteration is taken over: {phases:?}");
+    assert!(trace.dues().len() <= 45, "{}", trace.dues().len());
+}
+
+#[test]
+fn a_lead_longer_than_the_period_is_told_as_early_as_can_be() {
+    let mut trace = Trace::new(open_mpi(), 4);
+    trace.lead = Nanos::from_millis(6_000);
+    for _ in 0..30 {
+        trace.iteration(80, &[25, 8]);
+    }
+    let dues = trace.dues();
+    assert!((24..=28).contains(&dues.len()), "{}", dues.len());
+    assert!(dues.iter().all(|(_, due)| due.starts_in > Nanos::from_millis(60)), "{dues:?}");
+    // The last one told is of an iteration that the trace does not have.
+    assert_eq!(trace.wrong_dues(Nanos::from_millis(3)), 1);
+}
+
+#[test]
+fn a_change_of_pace_is_told_and_followed() {
+    let mut trace = Trace::new(open_mpi(), 4);
+    for _ in 0..30 {
+        trace.iteration(80, &[25, 8]);
+    }
+    let news = trace.news();
+    for _ in 0..30 {
+        trace.iteration(160, &[25, 8]);
+    }
+    assert!((171..=176).contains(&trace.period_ms()), "{}", trace.period_ms());
+    assert_eq!(trace.news(), news + 1, "the new period is told once");
+    assert!(trace.missed() <= 3, "{}", trace.missed());
+    let told = trace.detector.phases()[0].period_ns.expect("told");
+    assert!((170..=176).contains(&(told.0 / MS)), "{told:?}");
+}
