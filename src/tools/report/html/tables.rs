@@ -1,6 +1,7 @@
 //! Sums of the calls, and the counters.
 
 use super::titled;
+use crate::report::counters as explained;
 use crate::report::digest::Digest;
 use crate::report::words;
 use maud::{Markup, html};
@@ -69,7 +70,7 @@ pub(super) fn counters(digest: &Digest) -> Markup {
                             td { code { (counter.name) } }
                             td class="num" { (words::count(counter.total)) }
                             td class="num" { (words::count(u64::from(counter.ranks))) }
-                            td { (words::counter_about(&counter.name)) }
+                            td { (explained::about(&counter.name)) }
                         }
                     }
                 }
