@@ -120,7 +120,10 @@ impl Agent {
         self.send_phases();
         for due in due.into_iter().filter(|_| asks) {
             match self.requests.admit(&due.phase) {
-                true if self.link == Link::Up => self.prestage(collector, due),
+                true if self.link == Link::Up => {
+                    self.tell_again(collector, &due);
+                    self.prestage(collector, due);
+                }
                 true => {
                     Bypass::DaemonAway.count();
                     self.life.worker.figures.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -254,6 +257,17 @@ impl Agent {
                 self.after_failure(&failure);
                 return;
             }
+        }
+    }
+
+    /// Before a phase that was held is asked for again, it is told anew: how often it has come
+    /// back is what the planner weighs against the cost of switching.
+    fn tell_again(&mut self, collector: &Mutex<Collector>, due: &Due) {
+        if self.requests.was_held(&due.phase)
+            && let Some(phase) = collector.lock().phase(&due.phase)
+        {
+            self.phases.insert(due.phase.clone(), phase);
+            self.send_phases();
         }
     }
 

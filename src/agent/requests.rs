@@ -44,6 +44,11 @@ impl Requests {
         true
     }
 
+    /// True where the last answer for the phase was a hold or a refusal.
+    pub fn was_held(&self, phase: &str) -> bool {
+        self.refusals.contains_key(phase)
+    }
+
     /// A number that no other request of the job has.
     pub fn next_number(&mut self) -> u64 {
         self.sent = self.sent.wrapping_add(1);

@@ -121,6 +121,7 @@ fn rank_pairs(
             collective,
             pattern: phase.pattern,
             family,
+            nonblocking: phase.nonblocking,
             ranks,
             root: phase.root.unwrap_or(0),
             bytes: call.bytes,

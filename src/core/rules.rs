@@ -1,7 +1,7 @@
 //! Which pattern a library takes for a call, by the library's own published decision rules.
 //!
 //! The rules are functions of the communicator's size and the call's bytes, the same in every
-//! rank; PAS knows them for Open MPI ([`openmpi`]) and MPICH ([`mpich`]). What the environment
+//! rank; PAS knows them for Open MPI (`openmpi`) and MPICH (`mpich`). What the environment
 //! forces goes before them. Of any other library the answer is [`Pattern::Unknown`].
 
 mod mpich;
@@ -128,6 +128,7 @@ fn of_two_ranks(query: &Query, prediction: &Prediction) -> Pattern {
             collective: query.collective,
             pattern,
             family: query.library.family,
+            nonblocking: query.nonblocking,
             ranks: 2,
             root: 0,
             bytes: query.bytes,

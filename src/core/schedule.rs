@@ -8,8 +8,8 @@
 //! Where Open MPI and MPICH differ in a detail of one algorithm (which of two ranks sits out when
 //! their number is not a power of two, say), the table is that of [`Shape::family`].
 //!
-//! The pieces: [`cut`] divides a vector into blocks; [`stage`] has the building blocks (trees,
-//! rings, exchanges); [`table`] says which stages make up each pattern.
+//! The pieces: `cut` divides a vector into blocks; `stage`, `tree` and `exchange` are the building
+//! blocks; `table` says which stages make up each pattern.
 
 mod cut;
 mod exchange;
@@ -38,6 +38,8 @@ pub struct Shape {
     pub pattern: Pattern,
     /// Whose variant of the pattern, where libraries differ.
     pub family: Family,
+    /// True of the non-blocking call: Open MPI counts ranks from the root differently there.
+    pub nonblocking: bool,
     /// Ranks of the communicator.
     pub ranks: u32,
     /// The root of rooted collectives, else 0.

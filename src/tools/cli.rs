@@ -13,6 +13,7 @@ mod show;
 mod status;
 
 use clap::{Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Pattern-aware optical switching for MPI training jobs.
@@ -70,6 +71,12 @@ pub struct Failure {
     pub message: String,
     /// The exit code.
     pub code: u8,
+}
+
+/// The file that a shell would take for a program's name.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 impl Failure {

@@ -4,6 +4,7 @@
 //! shown. A report is made from the ranks' files alone where there was no daemon, and from
 //! whatever is left where files are missing.
 
+pub mod counters;
 pub mod digest;
 pub mod html;
 pub mod load;

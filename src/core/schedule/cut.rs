@@ -3,7 +3,8 @@
 /// A run of blocks: `first`, `first + 1`, ... taken modulo the number of blocks.
 ///
 /// In an alltoall a block is what goes to one destination, and the blocks of a Bruck step are
-/// those whose way has bit `first` set (they are not a run).
+/// those whose way has bit `first` set (they are not a run). In a butterfly without a last mirror
+/// step the blocks are numbered by the ranks' bits in reverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The first block.

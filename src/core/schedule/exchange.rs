@@ -5,7 +5,7 @@
 //! Numbers in that sense are called virtual here.
 
 use super::cut::Part;
-use super::stage::{Field, Sink};
+use super::stage::{Field, Sink, doubling_steps};
 
 /// Which ranks sit out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +117,14 @@ impl Exchange {
         let (power, surplus) = Fold::split(n);
         let steps = power.ilog2();
         let whole = field.cut.whole();
+        // In each step all virtual numbers send a part to their partners.
+        let exchange = |at, fold: Fold, sink: Sink, of: &dyn Fn(u32, u32) -> (u32, Part)| {
+            field.rounds(at, steps, sink, |step, number| {
+                let (partner, part) = (number < power).then(|| of(step, number))?;
+                let (from, to) = (fold.rank(number, surplus), fold.rank(partner, surplus));
+                Some(field.transfer(from, to, part))
+            })
+        };
         match *self {
             Exchange::In(fold) => {
                 for (stays, leaves) in fold.pairs(n) {
@@ -124,6 +132,7 @@ impl Exchange {
                 }
                 at + 1
             }
+            Exchange::InHalves => in_halves(field, at, sink),
             Exchange::Out(fold) => {
                 for (stays, leaves) in fold.pairs(n) {
                     sink(at, field.transfer(stays, leaves, whole));
@@ -137,54 +146,39 @@ impl Exchange {
                 }
                 at + 1
             }
-            Exchange::InHalves => {
-                let left = Part { first: 0, blocks: power / 2 };
-                let right = Part { first: power / 2, blocks: power - power / 2 };
-                for (stays, leaves) in Fold::Odd.pairs(n) {
-                    sink(at, field.transfer(stays, leaves, right));
-                    sink(at, field.transfer(leaves, stays, left));
-                    sink(at + 1, field.transfer(leaves, stays, right));
-                }
-                at + 2
-            }
             Exchange::Double(fold) => {
-                for step in 0..steps {
-                    for number in 0..power {
-                        let from = fold.rank(number, surplus);
-                        let to = fold.rank(number ^ (1 << step), surplus);
-                        sink(at + step, field.transfer(from, to, whole));
-                    }
-                }
-                at + steps
+                exchange(at, fold, sink, &|step, number| (number ^ (1 << step), whole))
             }
             Exchange::Halve { fold, order, own_blocks: own } => {
-                for step in 0..steps {
-                    for number in 0..power {
-                        let partner = number ^ distance(order, power, step);
-                        let sent = window(order, partner, power, step + 1);
-                        let part = if own { own_blocks(sent, surplus) } else { sent };
-                        let (from, to) = (fold.rank(number, surplus), fold.rank(partner, surplus));
-                        sink(at + step, field.transfer(from, to, part));
-                    }
-                }
-                at + steps
+                exchange(at, fold, sink, &|step, number| {
+                    let partner = number ^ distance(order, power, step);
+                    let sent = window(order, partner, power, step + 1);
+                    (partner, if own { own_blocks(sent, surplus) } else { sent })
+                })
             }
-            Exchange::Unhalve { fold, order } => {
-                for step in (0..steps).rev() {
-                    for number in 0..power {
-                        let partner = number ^ distance(order, power, step);
-                        let part = window(order, number, power, step + 1);
-                        let (from, to) = (fold.rank(number, surplus), fold.rank(partner, surplus));
-                        sink(at + steps - 1 - step, field.transfer(from, to, part));
-                    }
-                }
-                at + steps
-            }
+            Exchange::Unhalve { fold, order } => exchange(at, fold, sink, &|step, number| {
+                let back = steps - 1 - step;
+                let partner = number ^ distance(order, power, back);
+                (partner, window(order, number, power, back + 1))
+            }),
             Exchange::GatherHalves { fold, root } => gather_halves(field, at, fold, root, sink),
             Exchange::Mirror => mirror(field, at, sink),
             Exchange::Gather { root, but } => gather(field, at, root, but, sink),
         }
     }
+}
+
+/// The first step among those who fold: halves there, and one half back.
+fn in_halves(field: &Field, at: u32, sink: Sink) -> u32 {
+    let power = 1 << field.ranks.ilog2();
+    let left = Part { first: 0, blocks: power / 2 };
+    let right = Part { first: power / 2, blocks: power - power / 2 };
+    for (stays, leaves) in Fold::Odd.pairs(field.ranks) {
+        sink(at, field.transfer(stays, leaves, right));
+        sink(at, field.transfer(leaves, stays, left));
+        sink(at + 1, field.transfer(leaves, stays, right));
+    }
+    at + 2
 }
 
 /// Gathers the windows at the root. A root that sits out first takes the place of number 0.
@@ -250,7 +244,7 @@ fn gather(field: &Field, at: u32, root: u32, but: bool, sink: Sink) -> u32 {
         }
     };
     let mut next = at;
-    for (_, distance) in field.doublings() {
+    for distance in (0..doubling_steps(n)).map(|step| 1 << step) {
         let subtree = |number: u32| number & !(distance - 1);
         for number in (0..n).filter(|number| number ^ distance < n) {
             let sent = part(subtree(number), distance);

@@ -3,7 +3,7 @@
 use super::Transfer;
 use super::cut::{Cut, Part};
 use super::exchange::Exchange;
-use super::tree::Tree;
+use super::tree::{Count, Tree};
 
 /// Where transfers go: the step's number and the transfer.
 pub(super) type Sink<'a> = &'a mut dyn FnMut(u32, Transfer);
@@ -28,7 +28,7 @@ pub(super) enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// From or to the root along a tree.
-    Tree { tree: Tree, up: bool, root: u32, load: Load },
+    Tree { tree: Tree, up: bool, count: Count, load: Load },
     /// n - 1 steps; in step k a rank sends block rank + `shift` - k to its right neighbour. Block
     /// 0 is that of rank `block_zero`.
     Ring { shift: u32, block_zero: u32 },
@@ -75,10 +75,20 @@ impl Field {
         Transfer { from: from % self.ranks, to: to % self.ranks, part, bytes }
     }
 
-    /// The distances 1, 2, 4, ... below the number of ranks, with their numbers.
-    pub(super) fn doublings(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
-        let ranks = self.ranks;
-        (0..u32::BITS).map(|k| (k, 1u32 << k)).take_while(move |(_, distance)| *distance < ranks)
+    /// Tells `steps` steps in which each rank sends what `of` says; answers as [`Stage::emit`].
+    pub(super) fn rounds(
+        &self,
+        at: u32,
+        steps: u32,
+        sink: Sink,
+        of: impl Fn(u32, u32) -> Option<Transfer>,
+    ) -> u32 {
+        for step in 0..steps {
+            for transfer in (0..self.ranks).filter_map(|rank| of(step, rank)) {
+                sink(at + step, transfer);
+            }
+        }
+        at + steps
     }
 }
 
@@ -88,84 +98,58 @@ impl Stage {
     pub(super) fn emit(&self, field: &Field, at: u32, sink: Sink) -> u32 {
         let n = field.ranks;
         let one = |first| Part { first, blocks: 1 };
+        let whole = field.cut.whole();
+        let doublings = doubling_steps(n);
         match *self {
-            Stage::Tree { tree, up, root, load } => {
-                emit_tree(field, at, (tree, up, root, load), sink)
+            Stage::Tree { tree, up, count, load } => {
+                emit_tree(field, at, (tree, up, count, load), sink)
             }
-            Stage::Ring { shift, block_zero } => {
-                for step in 0..n - 1 {
-                    for rank in 0..n {
-                        let block = (rank + shift + 2 * n - step - block_zero) % n;
-                        sink(at + step, field.transfer(rank, rank + 1, one(block)));
-                    }
-                }
-                at + n - 1
-            }
-            Stage::Neighbor => emit_neighbor(field, at, sink),
-            Stage::BruckGather => {
-                for (step, distance) in field.doublings() {
-                    let blocks = distance.min(n - distance);
-                    for rank in 0..n {
-                        let part = Part { first: rank, blocks };
-                        sink(at + step, field.transfer(rank, rank + n - distance, part));
-                    }
-                }
-                at + doubling_steps(n)
-            }
+            Stage::Ring { shift, block_zero } => field.rounds(at, n - 1, sink, |step, rank| {
+                let block = (rank + shift + 2 * n - step - block_zero) % n;
+                Some(field.transfer(rank, rank + 1, one(block)))
+            }),
+            Stage::Neighbor => field.rounds(at, n / 2, sink, |step, rank| {
+                let to = if (rank + step) % 2 == 0 { rank + 1 } else { rank + n - 1 };
+                Some(field.transfer(rank, to, neighbor_part(n, rank, step)))
+            }),
+            Stage::BruckGather => field.rounds(at, doublings, sink, |step, rank| {
+                let distance = 1 << step;
+                let part = Part { first: rank, blocks: distance.min(n - distance) };
+                Some(field.transfer(rank, rank + n - distance, part))
+            }),
             Stage::BruckExchange => {
-                for (step, distance) in field.doublings() {
-                    let blocks = (1..n).filter(|way| way & distance != 0).count() as u32;
-                    let bytes = field.cut.bytes(one(0)).saturating_mul(u64::from(blocks));
-                    for rank in 0..n {
-                        let part = Part { first: step, blocks };
-                        sink(at + step, field.message(rank, rank + distance, part, bytes));
-                    }
-                }
-                at + doubling_steps(n)
+                let blocks: Vec<u32> = (0..doublings).map(|bit| ways_with_bit(n, bit)).collect();
+                field.rounds(at, doublings, sink, |step, rank| {
+                    let part = Part { first: step, blocks: blocks[step as usize] };
+                    let bytes = field.cut.bytes(one(0)).saturating_mul(u64::from(part.blocks));
+                    Some(field.message(rank, rank + (1 << step), part, bytes))
+                })
             }
-            Stage::Pairwise => {
-                for step in 1..n {
-                    for rank in 0..n {
-                        let to = (rank + step) % n;
-                        sink(at + step - 1, field.transfer(rank, to, one(to)));
-                    }
-                }
-                at + n - 1
-            }
+            Stage::Pairwise => field.rounds(at, n - 1, sink, |step, rank| {
+                let to = (rank + step + 1) % n;
+                Some(field.transfer(rank, to, one(to)))
+            }),
             Stage::Everybody { own } => {
-                for from in 0..n {
-                    for to in (0..n).filter(|to| *to != from) {
-                        let block = if own { from } else { to };
-                        sink(at, field.transfer(from, to, one(block)));
+                for (from, to) in (0..n).flat_map(|from| (0..n).map(move |to| (from, to))) {
+                    if from != to {
+                        sink(at, field.transfer(from, to, one(if own { from } else { to })));
                     }
                 }
                 at + 1
             }
-            Stage::Dissemination => {
-                for (step, distance) in field.doublings() {
-                    for rank in 0..n {
-                        let whole = field.cut.whole();
-                        sink(at + step, field.transfer(rank, rank + distance, whole));
-                    }
-                }
-                at + doubling_steps(n)
-            }
-            Stage::Prefix => {
-                for (step, distance) in field.doublings() {
-                    for rank in (0..n).filter(|rank| rank ^ distance < n) {
-                        let whole = field.cut.whole();
-                        sink(at + step, field.transfer(rank, rank ^ distance, whole));
-                    }
-                }
-                at + doubling_steps(n)
-            }
+            Stage::Dissemination => field.rounds(at, doublings, sink, |step, rank| {
+                Some(field.transfer(rank, rank + (1 << step), whole))
+            }),
+            Stage::Prefix => field.rounds(at, doublings, sink, |step, rank| {
+                let partner = rank ^ (1 << step);
+                (partner < n).then(|| field.transfer(rank, partner, whole))
+            }),
             Stage::SplitTree { root } => {
                 let tree = Tree::Binary;
                 for rank in 1..n {
-                    let half = one((rank + 1) % 2);
                     let parent = tree.parent(rank) + root;
-                    let step = tree.step(rank, n);
-                    sink(at + step, field.transfer(parent, rank + root, half));
+                    let half = field.transfer(parent, rank + root, one((rank + 1) % 2));
+                    sink(at + tree.step(rank, n), half);
                 }
                 at + tree.steps(n)
             }
@@ -210,8 +194,8 @@ impl Stage {
                     }
                 }
             }
-            Stage::Tree { tree, up, root, load: Load::Pipeline } => {
-                let whole = Stage::Tree { tree, up, root, load: Load::Whole };
+            Stage::Tree { tree, up, count, load: Load::Pipeline } => {
+                let whole = Stage::Tree { tree, up, count, load: Load::Whole };
                 whole.pairs(field, sink);
             }
             _ => {
@@ -240,32 +224,37 @@ impl Stage {
     }
 }
 
+/// Of the ways from 1 to `n` - 1 ranks long, those that have a bit set.
+fn ways_with_bit(n: u32, bit: u32) -> u32 {
+    (1..n).filter(|way| way >> bit & 1 == 1).count() as u32
+}
+
 /// How often a distance can double below `n`.
-fn doubling_steps(n: u32) -> u32 {
+pub(super) fn doubling_steps(n: u32) -> u32 {
     n.next_power_of_two().ilog2()
 }
 
 fn emit_tree(
     field: &Field,
     at: u32,
-    (tree, up, root, load): (Tree, bool, u32, Load),
+    (tree, up, count, load): (Tree, bool, Count, Load),
     sink: Sink,
 ) -> u32 {
     let n = field.ranks;
     let depth = tree.steps(n);
     let segments = if load == Load::Pipeline { field.cut.blocks() } else { 1 };
     for segment in 0..segments {
-        for rank in 1..n {
+        for number in 1..n {
+            let child = count.rank(number, n);
+            let parent = count.rank(tree.parent(number), n);
             let part = match load {
                 Load::Whole => field.cut.whole(),
                 Load::Pipeline => Part { first: segment, blocks: 1 },
-                Load::Subtree { block_zero } => Part {
-                    first: (rank + root + n - block_zero) % n,
-                    blocks: tree.subtree(rank, n),
-                },
+                Load::Subtree { block_zero } => {
+                    Part { first: (child + n - block_zero) % n, blocks: tree.subtree(number, n) }
+                }
             };
-            let (child, parent) = (rank + root, tree.parent(rank) + root);
-            let down = tree.step(rank, n);
+            let down = tree.step(number, n);
             let (from, to, step) =
                 if up { (child, parent, depth - 1 - down) } else { (parent, child, down) };
             sink(at + segment + step, field.transfer(from, to, part));
@@ -286,15 +275,4 @@ fn neighbor_part(n: u32, rank: u32, step: u32) -> Part {
     let hops = step / 2 * 2;
     let from = if step % 2 == rank % 2 { pair + 2 * n - hops } else { pair + hops };
     Part { first: from % n, blocks: 2 }
-}
-
-fn emit_neighbor(field: &Field, at: u32, sink: Sink) -> u32 {
-    let n = field.ranks;
-    for step in 0..n / 2 {
-        for rank in 0..n {
-            let to = if (rank + step) % 2 == 0 { rank + 1 } else { rank + n - 1 };
-            sink(at + step, field.transfer(rank, to, neighbor_part(n, rank, step)));
-        }
-    }
-    at + n / 2
 }

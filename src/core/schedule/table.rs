@@ -3,7 +3,7 @@
 use super::cut::{Cut, How};
 use super::exchange::{Exchange, Fold, Order};
 use super::stage::{Field, Load, PairSink, Sink, Stage};
-use super::tree::Tree;
+use super::tree::{Count, Tree};
 use super::{NoSchedule, Shape};
 use crate::library::Family;
 use crate::op::Collective;
@@ -107,7 +107,16 @@ fn block_per_rank(shape: &Shape, sum: bool) -> Cut {
 }
 
 fn tree(tree: Tree, up: bool, root: u32, load: Load) -> Stage {
-    Stage::Tree { tree, up, root, load }
+    Stage::Tree { tree, up, count: Count::From(root), load }
+}
+
+/// A pipeline along a tree to or from the shape's root.
+fn pipeline(shape: &Shape, tree: Tree, up: bool) -> (Cut, Vec<Stage>) {
+    let count = match (shape.family, shape.nonblocking) {
+        (Family::OpenMpi, true) => Count::Swapped(shape.root),
+        _ => Count::From(shape.root),
+    };
+    (segments(shape), vec![Stage::Tree { tree, up, count, load: Load::Pipeline }])
 }
 
 /// The binomial tree down which the family broadcasts.
@@ -140,8 +149,7 @@ fn barrier(shape: &Shape) -> Made {
 
 fn bcast(shape: &Shape) -> Made {
     let root = shape.root;
-    let down = |shape_of_tree, load| vec![tree(shape_of_tree, false, root, load)];
-    let pipeline = |shape_of_tree| (segments(shape), down(shape_of_tree, Load::Pipeline));
+    let pipeline = |tree| pipeline(shape, tree, false);
     let elements = if shape.elements == 0 { shape.bytes } else { u64::from(shape.elements) };
     let per_rank = || {
         let run = elements.div_ceil(u64::from(shape.ranks));
@@ -169,8 +177,7 @@ fn bcast(shape: &Shape) -> Made {
 
 fn reduce(shape: &Shape) -> Made {
     let root = shape.root;
-    let pipeline =
-        |shape_of_tree| (segments(shape), vec![tree(shape_of_tree, true, root, Load::Pipeline)]);
+    let pipeline = |tree| pipeline(shape, tree, true);
     Some(match shape.pattern {
         Pattern::Linear => pipeline(Tree::Flat),
         Pattern::BinomialTree => pipeline(Tree::Binomial),
@@ -255,6 +262,12 @@ fn reduce_scatter(shape: &Shape) -> Made {
         Pattern::RecursiveHalving => {
             let stages = [Exchange::In(fold), halve(Order::Shrinking), Exchange::OutOwn(fold)];
             stages.map(Stage::Exchange).to_vec()
+        }
+        // Of a power of two of ranks the blocks are put in mirrored order beforehand.
+        Pattern::Butterfly
+            if n.is_power_of_two() && shape.collective == Collective::ReduceScatterBlock =>
+        {
+            vec![Stage::Exchange(halve(Order::Growing))]
         }
         Pattern::Butterfly => {
             let stages = [Exchange::In(fold), halve(Order::Growing), Exchange::Mirror];

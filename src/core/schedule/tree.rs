@@ -1,5 +1,26 @@
 //! Trees over ranks that are counted from the root.
 
+/// How the ranks of a tree are counted, so that the root is number 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    /// From the root on, and around.
+    From(u32),
+    /// As they are, but for the root and rank 0, which change places.
+    Swapped(u32),
+}
+
+impl Count {
+    /// The rank with that number, of `ranks` ranks.
+    pub(super) fn rank(self, number: u32, ranks: u32) -> u32 {
+        match self {
+            Count::From(root) => (number + root) % ranks,
+            Count::Swapped(root) if number == 0 => root,
+            Count::Swapped(root) if number == root => 0,
+            Count::Swapped(_) => number,
+        }
+    }
+}
+
 /// The shape of a tree. Rank 0 is its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tree {

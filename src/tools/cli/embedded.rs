@@ -1,5 +1,7 @@
 //! The daemon that `pas run` starts for the time of one job, when no other is named.
 
+use crate::daemon::{self, DaemonConfig, Running, fabric_file};
+use pas_core::fabric::{Fabric, FabricSpec};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -11,6 +13,7 @@ const HOSTS_MAX: usize = 4096;
 /// A daemon in this process. It ends when it is dropped.
 pub struct Daemon {
     url: String,
+    _running: Running,
 }
 
 impl Daemon {
@@ -25,9 +28,29 @@ impl Daemon {
 /// # Errors
 ///
 /// Why it could not be started.
-pub fn start(fabric: Option<&Path>, hosts: Vec<String>) -> Result<Daemon, String> {
-    let _ = (fabric, hosts);
-    Err("this pas holds no daemon".to_string())
+pub fn start(fabric: Option<&Path>, hosts: &[String]) -> Result<Daemon, String> {
+    let fabric = match fabric {
+        Some(path) => fabric_file::read(path).map_err(|error| error.to_string())?,
+        None => made_up(hosts)?,
+    };
+    let running = daemon::start(DaemonConfig::embedded(fabric))
+        .map_err(|error| format!("the daemon does not start: {error}"))?;
+    let address = running.tcp_address.ok_or("the daemon has no address")?;
+    Ok(Daemon { url: format!("http://{address}"), _running: running })
+}
+
+/// The demo's planes and rates, with a port for each of the hosts on every plane.
+fn made_up(hosts: &[String]) -> Result<Fabric, String> {
+    let mut spec: FabricSpec =
+        toml::from_str(fabric_file::DEMO).map_err(|error| error.to_string())?;
+    spec.name = "made up by pas run, emulated switches".to_string();
+    for plane in &mut spec.planes {
+        plane.ports = hosts.iter().cloned().zip(1..).collect();
+    }
+    spec.validate().map_err(|problems| {
+        let first = problems.into_iter().next();
+        first.map_or(String::new(), |problem| format!("{}: {}", problem.path, problem.reason))
+    })
 }
 
 /// Hosts that the job's ranks may be on: those that the launcher's flags name, this machine, and
@@ -65,5 +88,17 @@ mod tests {
         assert!(found.contains(&"n0".to_string()) && found.contains(&"n63".to_string()));
         let fixed = hosts(&words[..1], Some("one"));
         assert_eq!(fixed.len(), 2, "a pattern without {{rank}} names one host: {fixed:?}");
+    }
+
+    #[test]
+    fn the_daemon_answers_with_the_hosts_asked_for() {
+        let wanted = hosts(&[OsString::from("./app")], None);
+        let daemon = start(None, &wanted).expect("started");
+        let client = crate::client::Client::new(daemon.url(), std::time::Duration::from_secs(20));
+        let fabric: serde_json::Value =
+            client.expect("an address").get("/v1/fabric").expect("an answer");
+        assert_eq!(fabric["summary"]["hosts"], wanted.len());
+        let error = start(Some(Path::new("/nowhere.toml")), &[]).map(|_| ()).expect_err("no file");
+        assert!(error.contains("/nowhere.toml"), "{error}");
     }
 }

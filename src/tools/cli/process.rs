@@ -116,9 +116,9 @@ pub fn ask(command: &mut Command, deadline: Duration) -> io::Result<Answer> {
         }
         thread::sleep(Duration::from_millis(5));
     };
-    // A grandchild may hold the pipe open; what came so far must do then.
-    let rest = Duration::from_secs(1);
+    // A grandchild may hold the pipes open for ever: they are waited for no longer than the rest.
     let text = |pipe: mpsc::Receiver<Vec<u8>>| {
+        let rest = end.saturating_duration_since(Instant::now());
         String::from_utf8_lossy(&pipe.recv_timeout(rest).unwrap_or_default()).into_owned()
     };
     Ok(Answer { status, stdout: text(stdout), stderr: text(stderr) })

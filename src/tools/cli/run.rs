@@ -178,7 +178,7 @@ fn daemon(arguments: &Arguments) -> (Option<String>, Option<embedded::Daemon>) {
         return (None, None);
     }
     let hosts = embedded::hosts(&arguments.command, arguments.hosts.as_deref());
-    match embedded::start(arguments.fabric.as_deref(), hosts) {
+    match embedded::start(arguments.fabric.as_deref(), &hosts) {
         Ok(daemon) => (Some(daemon.url().to_string()), Some(daemon)),
         Err(why) => {
             say(&format!("{why}; the job runs without a daemon: no circuits will be asked for"));
@@ -202,11 +202,7 @@ fn job_id(command: &[OsString], launcher: &Launcher) -> Result<String, Failure> 
         validate::id("PAS_JOB_ID", &id).map_err(|invalid| Failure::new(invalid.message))?;
         return Ok(id);
     }
-    let name = match launcher {
-        Launcher::Program => Path::new(&command[0]).file_stem().unwrap_or_default(),
-        _ => OsStr::new("job"),
-    };
-    let name: String = name
+    let name: String = program(command, launcher)
         .to_string_lossy()
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-' || *c == '_')
@@ -215,6 +211,23 @@ fn job_id(command: &[OsString], launcher: &Launcher) -> Result<String, Failure> 
     let batch = env::var("SLURM_JOB_ID").map_or(String::new(), |id| format!("slurm{id}-"));
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     Ok(format!("{name}-{batch}{seconds}-{}", std::process::id()))
+}
+
+/// What the launcher starts, for a name that a person knows again: the first word of the line
+/// that is a program.
+fn program<'a>(command: &'a [OsString], launcher: &Launcher) -> &'a OsStr {
+    let is_program = |word: &&OsString| {
+        let path = Path::new(word);
+        match path.components().count() {
+            1 => crate::cli::on_path(&word.to_string_lossy()).is_some(),
+            _ => path.is_file(),
+        }
+    };
+    let word = match launcher {
+        Launcher::Program => command.first(),
+        _ => command.iter().skip(1).find(is_program),
+    };
+    word.map_or(OsStr::new("job"), |word| Path::new(word).file_stem().unwrap_or_default())
 }
 
 /// Makes the folder for the ranks' reports, as an absolute path: ranks may change theirs.

@@ -6,7 +6,7 @@ use crate::report::table::Table;
 use crate::report::words;
 use anstyle::{AnsiColor, Style};
 use pas_core::wire::{CircuitState, Circuits, Decision, JobState, JobStatus};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::thread;
@@ -73,9 +73,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 }
 
+/// `GET /v1/jobs`: without phases and circuits.
+#[derive(Deserialize)]
+struct Jobs {
+    jobs: Vec<JobStatus>,
+}
+
 fn look(client: &Client) -> Result<Status, Failure> {
     Ok(Status {
-        jobs: client.get("/v1/jobs").map_err(Failure::new)?,
+        jobs: client.get::<Jobs>("/v1/jobs").map_err(Failure::new)?.jobs,
         circuits: client.get("/v1/circuits").map_err(Failure::new)?,
     })
 }
@@ -111,17 +117,21 @@ fn render(status: &Status, url: &str) -> String {
             );
         }
     };
-    part("Jobs", jobs(&status.jobs), status.jobs.len());
+    part("Jobs", jobs(status), status.jobs.len());
     part("Circuits", circuit_table(status), circuits.len());
     let decisions: usize = status.jobs.iter().map(|job| job.decisions.len()).sum();
     part("Decisions", decision_table(&status.jobs), decisions);
     out
 }
 
-fn jobs(jobs: &[JobStatus]) -> Table {
-    let mut table = Table::new(7).right(3).right(5).right(6);
-    table.row(["job", "state", "program", "ranks", "hosts", "phases", "circuits"]);
-    for job in jobs.iter().take(ROWS_MAX) {
+fn jobs(status: &Status) -> Table {
+    let mut table = Table::new(6).right(3).right(5);
+    table.row(["job", "state", "program", "ranks", "hosts", "circuits"]);
+    let held = |job: &JobStatus| {
+        let circuits = status.circuits.circuits.iter();
+        circuits.filter(|circuit| circuit.job.as_ref() == Some(&job.job)).count()
+    };
+    for job in status.jobs.iter().take(ROWS_MAX) {
         let (state, colour) = match job.state {
             JobState::Running => ("running", AnsiColor::Green.on_default()),
             JobState::Ended => ("ended", Style::new()),
@@ -140,8 +150,7 @@ fn jobs(jobs: &[JobStatus]) -> Table {
                 job.program.clone(),
                 format!("{}/{}", job.ranks_alive, job.world_size),
                 hosts,
-                job.phases.len().to_string(),
-                job.circuits.len().to_string(),
+                held(job).to_string(),
             ],
         );
     }

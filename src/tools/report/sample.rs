@@ -198,11 +198,21 @@ fn rank_report(rank: u32) -> RankReport {
         }),
         timeline,
         requests: if leader { requests() } else { Vec::new() },
-        marks: Vec::new(),
+        marks: if leader { marks() } else { Vec::new() },
         losses: if leader { losses() } else { Vec::new() },
         hint: leader.then(hint),
         counters: counters(rank),
     }
+}
+
+/// The program brackets its own computing.
+fn marks() -> Vec<MarkReport> {
+    let mark = |iteration| MarkReport {
+        name: "forward and backward".into(),
+        start_ns: us(FIRST_US + iteration * PERIOD_US),
+        duration_ns: us(52_000),
+    };
+    (0..ITERATIONS).map(mark).collect()
 }
 
 fn counters(rank: u32) -> BTreeMap<String, u64> {

@@ -85,6 +85,7 @@ fn shape(phase: &Phase, family: Family) -> Option<Shape> {
         collective: phase.collective?,
         pattern: phase.pattern,
         family,
+        nonblocking: phase.nonblocking,
         ranks: u32::try_from(phase.members.len()).ok()?,
         root: phase.root.unwrap_or(0),
         bytes: call.bytes,

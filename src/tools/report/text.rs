@@ -3,6 +3,7 @@
 //! Colours are ANSI codes in the text; whoever prints it strips them where they do not belong
 //! (`anstream` does).
 
+use crate::report::counters;
 use crate::report::digest::{Comm, Digest, FoundPhase, OutcomeKind};
 use crate::report::table::Table;
 use crate::report::words;
@@ -37,7 +38,7 @@ pub fn summary(digest: &Digest) -> String {
 pub fn render(digest: &Digest) -> String {
     let mut out = summary(digest);
     calls(&mut out, digest);
-    counters(&mut out, digest);
+    counter_lines(&mut out, digest);
     notes(&mut out, digest);
     out
 }
@@ -271,15 +272,15 @@ fn calls(out: &mut String, digest: &Digest) {
     }
 }
 
-fn counters(out: &mut String, digest: &Digest) {
+fn counter_lines(out: &mut String, digest: &Digest) {
     heading(out, "Counters: drops, bypasses and faults");
     let mut table = Table::new(3).right(1);
     for counter in &digest.counters {
-        let about = words::counter_about(&counter.name);
+        let about = counters::about(&counter.name);
         table.row([counter.name.as_str(), &words::count(counter.total), about]);
     }
     out.push_str(&table.render("  "));
-    if !digest.counters.iter().any(|counter| counter.name.contains('.')) {
+    if !digest.counters.iter().any(|counter| counters::is_loss(&counter.name)) {
         out.push_str("  nothing was dropped, bypassed or failed\n");
     }
 }

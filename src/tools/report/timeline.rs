@@ -7,7 +7,7 @@
 use crate::report::digest::Comm;
 use pas_core::op::{Collective, Op};
 use pas_core::units::Nanos;
-use pas_core::wire::{CircuitState, JobReport, Phase, RankReport, TimelineEntry};
+use pas_core::wire::{CircuitState, JobReport, MarkReport, Phase, RankReport, TimelineEntry};
 use std::collections::BTreeMap;
 
 /// Most calls in the picture, over all ranks; the latest ones of each rank are kept.
@@ -26,6 +26,8 @@ pub struct Timeline {
     pub until: Nanos,
     /// One lane for each rank that kept its calls.
     pub lanes: Vec<Lane>,
+    /// What the program itself marked, in the lowest rank that did.
+    pub marks: Vec<MarkBar>,
     /// When each phase was under way.
     pub phases: Vec<PhaseBar>,
     /// When each circuit was dark, lit and up.
@@ -58,6 +60,17 @@ impl LaneCall {
     fn end(&self) -> Nanos {
         self.entry.start_ns.plus(self.entry.duration_ns)
     }
+}
+
+/// A stretch that the program gave a name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MarkBar {
+    /// The name.
+    pub name: String,
+    /// Its beginning.
+    pub from: Nanos,
+    /// Its end.
+    pub until: Nanos,
 }
 
 /// One occurrence of a phase.
@@ -111,9 +124,11 @@ pub fn build(report: &JobReport, comms: &[Comm]) -> Timeline {
     let lifetimes =
         report.ranks.iter().map(|rank| offset(rank, line.origin_unix_us).plus(rank.lifetime_ns));
     let job_end = lifetimes.max().unwrap_or(line.until);
+    line.marks = mark_bars(&report.ranks, line.origin_unix_us);
     line.phases = phase_bars(&line.lanes, comms);
     line.circuits = circuit_bars(report, line.origin_unix_us, job_end);
     for (left_out, what) in [
+        (keep_last(&mut line.marks, |bar| bar.from), "the program's own marks"),
         (keep_last(&mut line.phases, |bar| bar.from), "phases"),
         (keep_last(&mut line.circuits, |bar| bar.from), "circuits"),
     ] {
@@ -160,6 +175,18 @@ fn lanes(line: &mut Timeline, ranks: &[RankReport], comms: &[Comm]) {
         let (drawn, all) = (drawn.len(), ranks.len());
         line.notes.push(format!("The time line shows {drawn} of {all} ranks, evenly chosen."));
     }
+}
+
+fn mark_bars(ranks: &[RankReport], origin_unix_us: u64) -> Vec<MarkBar> {
+    let Some(rank) = ranks.iter().find(|rank| !rank.marks.is_empty()) else {
+        return Vec::new();
+    };
+    let offset = offset(rank, origin_unix_us);
+    let bar = |mark: &MarkReport| {
+        let from = offset.plus(mark.start_ns);
+        MarkBar { name: mark.name.clone(), from, until: from.plus(mark.duration_ns) }
+    };
+    rank.marks.iter().map(bar).collect()
 }
 
 /// Tells which phase a call belongs to: same communicator, collective and size.

@@ -301,44 +301,6 @@ pub fn trend(trend: Trend) -> &'static str {
     }
 }
 
-/// What a counter of a rank's report counts, and whether a large figure is a fault.
-pub fn counter_about(name: &str) -> &'static str {
-    match name {
-        "calls_recorded" => "MPI calls that PAS saw and recorded.",
-        "lines_suppressed" => "Log lines left out so as not to flood standard error.",
-        "bypass.nested_call" => "The MPI library called itself; only the program's call counts.",
-        "bypass.no_ring_for_thread" => "Calls of threads beyond the limit: not recorded.",
-        "bypass.ring_full" => "Records dropped because they came faster than they were read.",
-        "bypass.communicator_table_full" => "Calls on communicators beyond the table's limit.",
-        "bypass.unknown_communicator" => "Calls whose communicator PAS could not name.",
-        "bypass.report_queue_full" => "Reports through pas.h dropped: too many at once.",
-        "bypass.report_while_off" => "Reports through pas.h while PAS was off.",
-        "bypass.forked_child" => "Calls in a forked child, where PAS stands aside.",
-        "bypass.secure_execution" => "The program runs set-user-id: PAS stands aside.",
-        "bypass.stdio_closed" => "A standard stream is closed: PAS opens nothing then.",
-        "bypass.mode_off" => "PAS_MODE=off.",
-        "bypass.daemon_away" => "Requests not sent, since the daemon was away.",
-        "bypass.held_before" => "Requests not sent, since the last answers were \"does not pay\".",
-        "bypass.sum_table_full" => "Calls that are missing from the sums: too many kinds.",
-        "fault.symbol_missing" => "A called function exists in no loaded library.",
-        "fault.unknown_mpi" => "The MPI is none that PAS knows; calls went through unrecorded.",
-        "fault.mpi_query_failed" => "The MPI answered a harmless question with an error.",
-        "fault.no_worker_thread" => "The worker thread could not be started.",
-        "fault.panicked" => "A fault of PAS itself; the job went on. Please report it.",
-        "fault.no_memory" => "Memory for records could not be had.",
-        "fault.daemon_unreachable" => "Requests that found no daemon.",
-        "fault.daemon_late" => "Requests that the daemon did not answer in time.",
-        "fault.daemon_garbled" => "Answers of the daemon that could not be understood.",
-        "fault.daemon_refused_message" => "Messages that the daemon refused.",
-        "fault.report_file" => "The rank's report file could not be written.",
-        "fault.bad_knob" => "A PAS_* variable had a value that could not be used.",
-        "fault.drain_late" => "Last messages cut off, so as not to hold up the job's end.",
-        name if name.starts_with("bypass.") => "PAS stood aside.",
-        name if name.starts_with("fault.") => "Something that PAS should have done and could not.",
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -172,7 +172,8 @@ fn a_launcher_is_told_to_export_them() {
 #[test]
 fn signals_are_handed_on() {
     let place = Place::new();
-    for (signal, name, code) in [(Signal::TERM, "TERM", 41), (Signal::INT, "INT", 42)] {
+    // Not SIGINT: where the tester's shell has it ignored (a background job), it must stay so.
+    for (signal, name, code) in [(Signal::TERM, "TERM", 41), (Signal::USR1, "USR1", 42)] {
         let script = format!("trap 'exit {code}' {name}; echo ready; while :; do sleep 0.02; done");
         let mut child = place
             .run(&quiet(&["sh", "-c", &script]))
@@ -259,6 +260,28 @@ fn a_full_disk_costs_a_line_and_nothing_else() {
     let output = place.run(&nowhere).output().expect("started");
     assert_eq!(output.status.code(), Some(5));
     assert!(stderr(&output).contains("/dev/null/x"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_has_its_own_daemon_or_goes_on_without() {
+    let place = Place::new();
+    // The job asks the daemon that it was given.
+    let pas = env!("CARGO_BIN_EXE_pas");
+    let output = place.run(&["-q", "--", pas, "status", "--json"]).output().expect("started");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(status["jobs"], serde_json::json!([]), "nobody has registered");
+
+    let job = ["-q", "--fabric", "/nowhere.toml", "--", "sh", "-c", "echo \"[$PAS_URL]\"; exit 6"];
+    let output = place.run(&job).output().expect("started");
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(6), "[]\n"));
+    let text = stderr(&output);
+    assert!(text.contains("/nowhere.toml") && text.contains("without a daemon"), "{text}");
+
+    // A daemon that was named is used as it is, whether it answers or not.
+    let job = ["-q", "--url", "unix:/nowhere/pasd.sock", "--", "sh", "-c", "echo $PAS_URL"];
+    let output = place.run(&job).output().expect("started");
+    assert_eq!(stdout(&output), "unix:/nowhere/pasd.sock\n", "{}", stderr(&output));
 }
 
 #[test]

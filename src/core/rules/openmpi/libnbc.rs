@@ -6,10 +6,8 @@ use crate::op::Collective;
 use crate::pattern::Pattern;
 use crate::rules::{Query, trust};
 
-/// From so many bytes on a vector is cut or scattered.
+/// From so many bytes on a reduction's vector is cut or scattered.
 const SMALL_BYTES: u64 = 65_536;
-/// From so many bytes on a broadcast's segments are longer.
-const BCAST_LONG_BYTES: u64 = 524_288;
 
 /// What `coll/libnbc` does for a call.
 pub(super) fn choose(query: &Query, forced: &Forced) -> Choice {
@@ -17,8 +15,8 @@ pub(super) fn choose(query: &Query, forced: &Forced) -> Choice {
     let pattern = by_force.unwrap_or_else(|| fixed(query));
     // Chains are all that it cuts into segments.
     let segment_bytes = match (pattern, query.collective) {
-        (Pattern::Chain, Collective::Bcast) if query.bytes >= BCAST_LONG_BYTES => Some(32_768),
-        (Pattern::Chain, Collective::Bcast | Collective::Reduce) => Some(8192),
+        (Pattern::Chain, Collective::Bcast) => Some(16_384),
+        (Pattern::Chain, Collective::Reduce) => Some(8192),
         _ => None,
     };
     let confidence = match pattern {
@@ -66,9 +64,10 @@ fn fixed(query: &Query) -> Pattern {
                 Pattern::RecursiveHalvingDoubling
             }
         }
+        // It would cut longer vectors for a chain, but by default leaves the size out of account:
+        // ranks may give different counts and datatypes.
         Collective::Bcast if query.ranks <= 4 => Pattern::Linear,
-        Collective::Bcast if small => Pattern::BinomialTree,
-        Collective::Bcast => Pattern::Chain,
+        Collective::Bcast => Pattern::BinomialTree,
         Collective::Reduce => {
             if commutative && query.ranks > 2 && long_enough {
                 Pattern::RecursiveHalvingDoubling

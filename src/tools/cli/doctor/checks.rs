@@ -1,11 +1,11 @@
 //! The checks, each on its own: none needs another one's outcome.
 
 use super::{Arguments, Check};
-use crate::cli::{launcher, place, preload, process};
+use crate::cli::{launcher, on_path, place, preload, process};
 use crate::client::{self, Client, ClientError};
+use crate::daemon::fabric_file;
 use crate::report::words;
 use object::{Object, ObjectSymbol};
-use pas_core::fabric::FabricSpec;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -216,11 +216,6 @@ fn launchers() -> Vec<Check> {
         .collect()
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
-}
-
 fn libraries() -> Check {
     let none = "a program may bring its own; else: apt install libopenmpi-dev, or libmpich-dev";
     let mut answer = process::ask(Command::new("ldconfig").arg("-p"), DEADLINE);
@@ -288,27 +283,9 @@ fn reports() -> Check {
 /// Is this host in the fabric?
 pub(super) fn fabric(path: &Path) -> Check {
     let shown = path.display();
-    let read = fs::read_to_string(path).map_err(|error| error.to_string());
-    let spec = read.and_then(|text| {
-        toml::from_str::<FabricSpec>(&text).map_err(|error| error.to_string().trim().to_string())
-    });
-    let spec = match spec {
-        Ok(spec) => spec,
-        Err(why) => return Check::fail("fabric", format!("{shown}: {why}"), "mend the file"),
-    };
-    let fabric = match spec.validate() {
+    let fabric = match fabric_file::read(path) {
         Ok(fabric) => fabric,
-        Err(problems) => {
-            let lines: Vec<String> = problems
-                .iter()
-                .map(|problem| format!("{} {}", problem.path, problem.reason))
-                .collect();
-            return Check::fail(
-                "fabric",
-                format!("{shown}: {}", lines.join("; ")),
-                "mend the file",
-            );
-        }
+        Err(faults) => return Check::fail("fabric", faults.to_string(), "mend the file"),
     };
     let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let hosts = words::plural(fabric.hosts.len() as u64, "host");

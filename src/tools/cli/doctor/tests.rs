@@ -44,7 +44,11 @@ fn a_fabric_file_is_checked_to_the_line() {
     assert_eq!(fabric(Path::new("/nowhere.toml")).level, Level::Fail);
     fs::write(&file, "name = \"x\"\neps_bps = oops\n").expect("written");
     let check = fabric(&file);
-    assert!(check.level == Level::Fail && check.found.contains("line 2"), "{}", check.found);
+    assert!(
+        check.level == Level::Fail && check.found.contains("fabric.toml:2:"),
+        "{}",
+        check.found
+    );
 
     let good = "name = \"x\"\neps_bps = 1000\n[[planes]]\nname = \"a\"\ncircuit_bps = 1000\n\
                 optical_ns = { fixed = 1 }\nlink_up_ns = { fixed = 1 }\n\

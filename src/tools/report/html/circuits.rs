@@ -15,10 +15,9 @@ pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
         p {
             "Before a phase begins, PAS asks the daemon for circuits between the hosts that will \
             talk. The daemon weighs the time saved against the time lost while mirrors turn and \
-            links come up, and against what other jobs hold. Each answer comes with its reason. An \
-            answer that is not a grant costs the job nothing: its data takes the packet network, \
-            as \
-            it would without PAS."
+            links come up, and against what other jobs hold. Each answer comes with its reason. \
+            An answer that is not a grant costs the job nothing: its data takes the packet \
+            network, as it would without PAS."
         }
     };
     let body = html! {

@@ -9,13 +9,14 @@
     start = Number(svg.dataset.from);
   const period = Number(svg.dataset.period),
     height = svg.viewBox.baseVal.height;
+  const shown = section.querySelector("[data-shown]");
   const narrowest = Math.min(span, 20),
     ITERATIONS_SHOWN = 12;
   let from = 0,
     width = span;
 
-  const words = (us) => {
-    const cut = (value, unit) => `${Number(value.toPrecision(6))} ${unit}`;
+  const words = (us, digits = 6) => {
+    const cut = (value, unit) => `${Number(value.toPrecision(digits))} ${unit}`;
     if (us < 1e3) return cut(us, "µs");
     return us < 1e6 ? cut(us / 1e3, "ms") : cut(us / 1e6, "s");
   };
@@ -26,6 +27,8 @@
     const rough = width / Math.max(2, plot.clientWidth / 90),
       tens = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * tens).find((s) => s >= rough);
+    shown.textContent =
+      width < span ? `showing ${words(width, 3)} of ${words(span, 3)}` : "";
     axis.replaceChildren();
     for (let at = Math.ceil((start + from) / step) * step; at < start + from + width; at += step) {
       const tick = document.createElement("span");

@@ -27,9 +27,9 @@ pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
             exchange; where they change (recursive doubling), each step would like other circuits."
         }
         p {
-            "How PAS knows: " b { "declared" } ", the program said so; " b { "predicted" } ", \
-            the MPI \
-            library's published rules say so; " b { "observed" } ", PAS saw the messages."
+            "How PAS knows: " b { "declared" } ", the program said so; "
+            b { "predicted" } ", the MPI library's published rules say so; "
+            b { "observed" } ", PAS saw the messages."
         }
     };
     let body = html! {

@@ -1,6 +1,7 @@
 //! Sums of the calls, and the counters.
 
 use super::titled;
+use crate::report::counters as explained;
 use crate::report::digest::Digest;
 use crate::report::words;
 use maud::{Markup, html};
@@ -9,10 +10,9 @@ pub(super) fn calls(digest: &Digest) -> Markup {
     let what = html! {
         p {
             "Every MPI call that PAS saw, summed over all ranks that told. Bytes are what the \
-            calls' \
-            arguments say, not what went over the wire: an allreduce moves its vector about twice. \
-            Time is spent inside the calls, waiting for slower ranks included; that of a \
-            non-blocking call is the time of posting it."
+            calls' arguments say, not what went over the wire: an allreduce moves its vector \
+            about twice. Time is spent inside the calls, waiting for slower ranks included; that \
+            of a non-blocking call is the time of posting it."
         }
     };
     let body = html! {
@@ -50,11 +50,9 @@ pub(super) fn counters(digest: &Digest) -> Markup {
     let what = html! {
         p {
             "Whatever PAS dropped, left out or failed at is counted here, with the reason. Names \
-            that \
-            begin with " code { "bypass." } " are cases in which it rightly stood aside; "
-            code { "fault." } " is what it should have done and could not. None of them touches \
-            the \
-            job's own results."
+            that begin with " code { "bypass." } " are cases in which it rightly stood aside; "
+            code { "fault." } " is what it should have done and could not. None of them \
+            touches the job's own results."
         }
     };
     let body = html! {
@@ -72,7 +70,7 @@ pub(super) fn counters(digest: &Digest) -> Markup {
                             td { code { (counter.name) } }
                             td class="num" { (words::count(counter.total)) }
                             td class="num" { (words::count(u64::from(counter.ranks))) }
-                            td { (words::counter_about(&counter.name)) }
+                            td { (explained::about(&counter.name)) }
                         }
                     }
                 }

@@ -33,11 +33,12 @@ pub(super) fn section(digest: &Digest, hues: &Hues) -> Markup {
     let what = html! {
         p {
             "Time runs from left to right. Each of the upper rows is one rank; a bar is an MPI \
-            call, \
-            as long as the rank spent in it, in the colour of the phase that it belongs to (grey: \
-            none). Below, on the same clock: when each phase was under way, when PAS asked for \
-            circuits (green: granted, yellow: held or partly granted, red: refused or no answer), \
-            and the life of each circuit. A circuit is of use where it is up while its phase runs."
+            call, as long as the rank spent in it, in the colour of the phase that it belongs to \
+            (grey: none). Below, on the same clock: what the program itself marked \
+            (pas_phase_begin in pas.h), when each phase was under way, when PAS asked for \
+            circuits (green: granted, yellow: held or partly granted, red: refused or no \
+            answer), and the life of each circuit. A circuit is of use where it is up while its \
+            phase runs."
         }
         p {
             "Point at a bar for details. Zoom: click into the picture, then " kbd { "+" } " "
@@ -66,6 +67,7 @@ fn picture(digest: &Digest, rows: &[Row]) -> Markup {
             button type="button" data-zoom="left" aria-label="earlier" { "←" }
             button type="button" data-zoom="right" aria-label="later" { "→" }
             button type="button" data-zoom="all" { "all" }
+            span class="dim" data-shown {}
         }
         div class="timeline" {
             div class="labels" {
@@ -149,6 +151,16 @@ fn rows(digest: &Digest, hues: &Hues) -> Vec<Row> {
         };
         let (label, note) = (format!("rank {}", lane.rank), lane.host.clone());
         rows.push(Row { hue: String::new(), label, note, begins: false, marks });
+    }
+    if !line.marks.is_empty() {
+        let marks = html! {
+            @for mark in &line.marks {
+                (bar(mark.from, mark.until, "marked", format!("{}: {} from {}", mark.name,
+                    words::duration(mark.until.minus(mark.from)), words::duration(mark.from))))
+            }
+        };
+        let (label, note) = ("marks".to_string(), "of the program".to_string());
+        rows.push(Row { hue: String::new(), label, note, begins: true, marks });
     }
     for (at, phase) in phases(digest).into_iter().enumerate() {
         let of_phase = line.phases.iter().filter(|bar| bar.phase == phase);

@@ -20,11 +20,9 @@ pub(super) fn section(digest: &Digest) -> Markup {
     let what = html! {
         p {
             "The loss says how wrong the model still is; training makes it fall. PAS learns it \
-            only \
-            where the program reports it (pas_report_loss in pas.h), and never guesses. It \
-            serves to \
-            decide who gets circuits when they are scarce: a job that has learnt what it can gains \
-            little from a faster network."
+            only where the program reports it (pas_report_loss in pas.h), and never guesses. It \
+            serves to decide who gets circuits when they are scarce: a job that has learnt what \
+            it can gains little from a faster network."
         }
     };
     let loss: Curve = digest.losses.iter().map(|report| (report.step, report.loss)).collect();
@@ -87,7 +85,7 @@ fn chart(name: &str, curve: &Curve, target: Option<f64>) -> Markup {
                     @if let Some(target) = target {
                         line class="target" x1=(px(LEFT)) x2=(px(LEFT + WIDTH)) y1=(px(y(target)))
                             y2=(px(y(target))) {}
-                        text class="right" x=(px(LEFT + WIDTH)) y=(px(y(target) - 5.0)) {
+                        text class="right" x=(px(LEFT + WIDTH)) y=(px(y(target) + 17.0)) {
                             "target " (words::figure(target))
                         }
                     }
