@@ -203,6 +203,7 @@ fn open_file(path: &Path) -> Result<(Store, Restored), Failed> {
 }
 
 /// Opens the file and its tables; also answers with the journal's next key.
+#[expect(clippy::result_large_err, reason = "the one caller boxes it at once")]
 fn open_tables(path: &Path) -> Result<(Database, u64), redb::Error> {
     let database = Database::create(path)?;
     let write = database.begin_write()?;

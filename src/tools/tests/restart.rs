@@ -399,12 +399,15 @@ fn a_state_that_cannot_be_read_is_left_alone() {
 #[test]
 fn what_cannot_be_written_is_not_acknowledged() {
     let place = Place::new();
-    let mut command = Command::new("sh");
-    // A file of 2 MiB at most, and a signal that is an error instead: a full disk.
-    command.args(["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"]);
-    command.arg(env!("CARGO_BIN_EXE_pasd"));
-    place.options(&mut command);
-    let pasd = place.start_as(command);
+    let on_a_full_disk = || {
+        let mut command = Command::new("sh");
+        // A file of 2 MiB at most, and an error instead of the signal: a disk that is full then.
+        command.args(["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$@\"", "sh"]);
+        command.arg(env!("CARGO_BIN_EXE_pasd"));
+        place.options(&mut command);
+        command
+    };
+    let pasd = place.start_as(on_a_full_disk());
     let mut promised = 0;
     let refused = loop {
         let answer =
@@ -419,6 +422,17 @@ fn what_cannot_be_written_is_not_acknowledged() {
     assert!(pasd.said().contains("cannot be written"), "{}", pasd.said());
     assert_eq!(pasd.address.ask("GET", "/healthz", None).status, 200);
     pasd.kill();
+    // Still full, it may start or not; the good file stays where it is.
+    fs::remove_file(place.path("address")).expect("served before");
+    let mut again = on_a_full_disk().stderr(Stdio::null()).spawn().expect("started");
+    let begun = Instant::now();
+    while !place.path("address").exists() && again.try_wait().expect("a child").is_none() {
+        assert!(begun.elapsed() < PATIENCE, "neither serves nor ends");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = again.kill();
+    again.wait().expect("reaped");
+    assert_eq!(set_aside(&place), Vec::<PathBuf>::new());
     let alive = kept(&place.start(), "train")["ranks_alive"].as_u64().expect("a number");
     assert!(alive >= u64::from(promised), "{alive} of {promised} are kept");
 }
