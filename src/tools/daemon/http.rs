@@ -44,13 +44,16 @@ pub struct Route {
     /// What it is for.
     pub about: &'static str,
     /// Query parameters: name and meaning.
-    pub query: &'static [(&'static str, &'static str)],
+    pub query: Query,
     /// An example of the request's body.
     pub request: Option<&'static str>,
     /// An example of the answer's.
     pub response: Option<&'static str>,
     handler: fn() -> MethodRouter<Control>,
 }
+
+/// Query parameters: name and meaning.
+type Query = &'static [(&'static str, &'static str)];
 
 /// The golden file of a message.
 macro_rules! golden {
@@ -60,156 +63,57 @@ macro_rules! golden {
 }
 
 /// The table of routes.
+#[rustfmt::skip]
 pub fn routes() -> Vec<Route> {
-    let row = |method, path, about, request, response, handler| Route {
-        method,
-        path,
-        about,
-        query: &[],
-        request,
-        response,
-        handler,
+    let row = |method, path, about, query, request, response, handler| Route {
+        method, path, about, query, request, response, handler,
     };
-    let mut rows = vec![
-        row(
-            "POST",
-            "/v1/jobs/{job}/ranks",
-            "A rank says that it is there.",
-            golden!("register_rank"),
-            golden!("registered"),
-            || post(handlers::register),
-        ),
-        row(
-            "POST",
-            "/v1/jobs/{job}/ranks/{rank}/heartbeat",
-            "Renews a rank's lease.",
-            golden!("heartbeat"),
-            None,
-            || post(handlers::heartbeat),
-        ),
-        row("DELETE", "/v1/jobs/{job}/ranks/{rank}", "A rank says good-bye.", None, None, || {
-            delete(handlers::good_bye)
-        }),
-        row(
-            "PUT",
-            "/v1/jobs/{job}/ranks/{rank}/report",
-            "What a rank tells at its end.",
-            golden!("rank_report"),
-            None,
-            || put(handlers::put_report),
-        ),
-        row(
-            "PUT",
-            "/v1/jobs/{job}/phases/{phase}",
-            "A phase as the detector found it.",
-            golden!("phase"),
-            None,
-            || put(handlers::put_phase),
-        ),
-        row("GET", "/v1/jobs/{job}/phases", "A job's phases.", None, None, || {
-            get(handlers::phases)
-        }),
-        row(
-            "POST",
-            "/v1/jobs/{job}/prestage",
-            "Circuits for a phase that is about to begin.",
-            golden!("prestage"),
-            golden!("prestage_reply"),
-            || post(handlers::prestage),
-        ),
-        row(
-            "POST",
-            "/v1/jobs/{job}/hints",
-            "How the training goes.",
-            golden!("hint"),
-            None,
-            || post(handlers::hint),
-        ),
-        row(
-            "DELETE",
-            "/v1/jobs/{job}/circuits",
-            "The job gives its circuits back.",
-            None,
-            None,
-            || delete(handlers::release),
-        ),
-        row("GET", "/v1/jobs", "All jobs, without phases and circuits.", None, None, || {
-            get(handlers::jobs)
-        }),
-        row("GET", "/v1/jobs/{job}", "A job.", None, golden!("job_status"), || get(handlers::job)),
-        row(
-            "DELETE",
-            "/v1/jobs/{job}",
-            "Ends a job: its circuits are released.",
-            None,
-            None,
-            || delete(handlers::end_job),
-        ),
-        row(
-            "GET",
-            "/v1/jobs/{job}/report",
-            "All that is known of a job.",
-            None,
-            golden!("job_report"),
-            || get(handlers::report),
-        ),
-        row(
-            "GET",
-            "/v1/leases",
-            "Jobs with their living ranks, and the terms of leases.",
-            None,
-            None,
-            || get(handlers::leases),
-        ),
-        row("GET", "/v1/circuits", "All circuits as read back.", None, golden!("circuits"), || {
-            get(handlers::circuits)
-        }),
-        row(
-            "GET",
-            "/v1/fabric",
-            "The fabric: planes, hosts, rates and delays.",
-            None,
-            None,
-            || get(handlers::fabric),
-        ),
-        row(
-            "GET",
-            "/v1/paths",
-            "The last moves of traffic between EPS and circuits.",
-            None,
-            None,
-            || get(handlers::paths),
-        ),
-        row("GET", "/healthz", "200 while the daemon lives.", None, None, || {
-            get(handlers::healthz)
-        }),
-        row("GET", "/readyz", "200 once every switch was read back, else 503.", None, None, || {
-            get(handlers::readyz)
-        }),
-        row(
-            "GET",
-            "/metrics",
-            "Counters and gauges in Prometheus' text format.",
-            None,
-            None,
-            || get(handlers::metrics),
-        ),
-        row("GET", "/openapi.json", "This document.", None, None, || {
-            get(|| async { axum::Json(openapi::document()) })
-        }),
-    ];
-    for row in &mut rows {
-        row.query = match (row.method, row.path) {
-            ("DELETE", "/v1/jobs/{job}/ranks/{rank}") => {
-                &[("incarnation", "from the registration; required")]
-            }
-            ("DELETE", "/v1/jobs/{job}/circuits") => {
-                &[("phase", "only those set up for this phase")]
-            }
-            _ => &[],
-        };
-    }
-    rows
+    const INCARNATION: Query = &[("incarnation", "from the registration; required")];
+    const PHASE: Query = &[("phase", "only those set up for this phase")];
+    vec![
+        row("POST", "/v1/jobs/{job}/ranks", "A rank says that it is there.",
+            &[], golden!("register_rank"), golden!("registered"), || post(handlers::register)),
+        row("POST", "/v1/jobs/{job}/ranks/{rank}/heartbeat", "Renews a rank's lease.",
+            &[], golden!("heartbeat"), None, || post(handlers::heartbeat)),
+        row("DELETE", "/v1/jobs/{job}/ranks/{rank}", "A rank says good-bye.",
+            INCARNATION, None, None, || delete(handlers::good_bye)),
+        row("PUT", "/v1/jobs/{job}/ranks/{rank}/report", "What a rank tells at its end.",
+            &[], golden!("rank_report"), None, || put(handlers::put_report)),
+        row("PUT", "/v1/jobs/{job}/phases/{phase}", "A phase as the detector found it.",
+            &[], golden!("phase"), None, || put(handlers::put_phase)),
+        row("GET", "/v1/jobs/{job}/phases", "A job's phases.",
+            &[], None, None, || get(handlers::phases)),
+        row("POST", "/v1/jobs/{job}/prestage", "Circuits for a phase that is about to begin.",
+            &[], golden!("prestage"), golden!("prestage_reply"), || post(handlers::prestage)),
+        row("POST", "/v1/jobs/{job}/hints", "How the training goes.",
+            &[], golden!("hint"), None, || post(handlers::hint)),
+        row("DELETE", "/v1/jobs/{job}/circuits", "The job gives its circuits back.",
+            PHASE, None, None, || delete(handlers::release)),
+        row("GET", "/v1/jobs", "All jobs, without phases and circuits.",
+            &[], None, None, || get(handlers::jobs)),
+        row("GET", "/v1/jobs/{job}", "A job.",
+            &[], None, golden!("job_status"), || get(handlers::job)),
+        row("DELETE", "/v1/jobs/{job}", "Ends a job: its circuits are released.",
+            &[], None, None, || delete(handlers::end_job)),
+        row("GET", "/v1/jobs/{job}/report", "All that is known of a job.",
+            &[], None, golden!("job_report"), || get(handlers::report)),
+        row("GET", "/v1/leases", "Jobs with their living ranks, and the terms of leases.",
+            &[], None, None, || get(handlers::leases)),
+        row("GET", "/v1/circuits", "All circuits as read back.",
+            &[], None, golden!("circuits"), || get(handlers::circuits)),
+        row("GET", "/v1/fabric", "The fabric: planes, hosts, rates and delays.",
+            &[], None, None, || get(handlers::fabric)),
+        row("GET", "/v1/paths", "The last moves of traffic between EPS and circuits.",
+            &[], None, None, || get(handlers::paths)),
+        row("GET", "/healthz", "200 while the daemon lives.",
+            &[], None, None, || get(handlers::healthz)),
+        row("GET", "/readyz", "200 once every switch was read back, else 503.",
+            &[], None, None, || get(handlers::readyz)),
+        row("GET", "/metrics", "Counters and gauges in Prometheus' text format.",
+            &[], None, None, || get(handlers::metrics)),
+        row("GET", "/openapi.json", "This document.",
+            &[], None, None, || get(|| async { axum::Json(openapi::document()) })),
+    ]
 }
 
 fn router(control: Control) -> Router {
