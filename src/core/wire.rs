@@ -85,6 +85,9 @@ pub struct FabricSummary {
     pub circuit_bps: u64,
     /// Rate that a host gets of the EPS when others use it too, bits a second.
     pub eps_bps: u64,
+    /// What the daemon drives: `emulated` switches carry no traffic. Empty: not told.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub switches: String,
 }
 
 /// `POST /v1/jobs/{job}/ranks/{rank}/heartbeat`: renews the rank's lease.

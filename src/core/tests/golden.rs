@@ -64,6 +64,7 @@ fn fabric() -> FabricSummary {
         link_up_ns: Nanos::from_micros(500),
         circuit_bps: 100_000_000_000,
         eps_bps: 25_000_000_000,
+        switches: "emulated".to_owned(),
     }
 }
 

@@ -63,6 +63,7 @@ fn fabric() -> FabricSummary {
         link_up_ns: us(2_000),
         circuit_bps: 100_000_000_000,
         eps_bps: 6_250_000_000,
+        switches: "emulated".to_owned(),
     }
 }
 

@@ -86,8 +86,12 @@ fn fabric(digest: &Digest) -> String {
     let Some(fabric) = &digest.fabric else {
         return "none: no daemon told of one".to_string();
     };
+    let emulated = match fabric.switches.as_str() {
+        "emulated" => "; the switches are emulated, no traffic moves",
+        _ => "",
+    };
     format!(
-        "{}: {}, {}; circuit {}, packets {}; switching {} + link up {}",
+        "{}: {}, {}; circuit {}, packets {}; switching {} + link up {}{emulated}",
         fabric.name,
         words::plural(u64::from(fabric.planes), "plane"),
         words::plural(u64::from(fabric.hosts), "host"),

@@ -248,12 +248,17 @@ pub async fn phases(State(control): State<Control>, Path(job): Path<String>) -> 
 pub async fn report(State(control): State<Control>, Path(job): Path<String>) -> Handled {
     of_job(&control, job, |view, status| JobReport {
         version: VERSION,
-        fabric: Some(view.engine.fabric_summary()),
+        fabric: Some(fabric_summary(view)),
         ranks: view.reports.of(&status.job),
         circuit_log: view.reports.changes_of(&status.job),
         job: Some(status),
     })
     .await
+}
+
+/// The fabric, and that its switches are emulated: the one driver that there is.
+fn fabric_summary(view: &View<'_>) -> wire::FabricSummary {
+    wire::FabricSummary { switches: "emulated".to_owned(), ..view.engine.fabric_summary() }
 }
 
 pub async fn leases(State(control): State<Control>) -> Handled {
@@ -280,7 +285,7 @@ pub async fn circuits(State(control): State<Control>) -> Handled {
 
 pub async fn fabric(State(control): State<Control>) -> Handled {
     look(&control, |view| {
-        json!({ "version": VERSION, "summary": view.engine.fabric_summary(),
+        json!({ "version": VERSION, "summary": fabric_summary(view),
                 "fabric": view.engine.fabric() })
     })
     .await

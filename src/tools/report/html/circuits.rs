@@ -45,6 +45,10 @@ fn fabric_facts(fabric: &FabricSummary) -> Markup {
             (words::rate(fabric.eps_bps)) ". Turning the mirrors takes "
             (words::duration(fabric.optical_ns)) ", and then the link needs "
             (words::duration(fabric.link_up_ns)) " to come up."
+            @if fabric.switches == "emulated" {
+                " " b { "The switches are emulated" } ": circuits are planned, switched and read \
+                 back with those delays, and the job's own traffic goes where it went before."
+            }
         }
     }
 }
