@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Communicators that are shown; the rest is counted.
 pub const COMMS_MAX: usize = 24;
+/// Names of the program's own phases that are shown.
+pub const MARKS_MAX: usize = 32;
 /// Requests that are listed; all are counted.
 pub const REQUESTS_MAX: usize = 200;
 
@@ -58,6 +60,8 @@ pub struct Digest {
     pub requests_left_out: usize,
     /// Losses of the lowest rank that reported some.
     pub losses: Vec<LossReport>,
+    /// Phases that the program named, of the lowest rank that did; at most [`MARKS_MAX`] names.
+    pub marks: Vec<MarkSum>,
     /// The last hint.
     pub hint: Option<Hint>,
     /// Counters, summed over the ranks.
@@ -66,6 +70,17 @@ pub struct Digest {
     pub timeline: Timeline,
     /// What is missing or was left out, in sentences.
     pub notes: Vec<String>,
+}
+
+/// The phases of one name that the program marked with `pas_phase_begin`.
+#[derive(Debug)]
+pub struct MarkSum {
+    /// The program's name.
+    pub name: String,
+    /// Times.
+    pub count: u64,
+    /// Time in them.
+    pub time: Nanos,
 }
 
 /// A communicator.
@@ -177,6 +192,7 @@ impl Digest {
             requests,
             requests_left_out,
             losses: losses(&report.ranks),
+            marks: marks(&report.ranks),
             hint: hint(&report),
             counters: counters(&report.ranks),
             timeline,
@@ -323,6 +339,17 @@ fn requests(ranks: &[RankReport], origin_unix_us: u64) -> (Vec<Request>, usize) 
     requests.sort_by_key(|request| (request.at, request.rank));
     let left_out = requests.len().saturating_sub(REQUESTS_MAX);
     (requests.split_off(left_out), left_out)
+}
+
+fn marks(ranks: &[RankReport]) -> Vec<MarkSum> {
+    let mut sums: BTreeMap<&str, (u64, Nanos)> = BTreeMap::new();
+    for mark in ranks.iter().map(|rank| &rank.marks).find(|m| !m.is_empty()).into_iter().flatten() {
+        let (count, time) = sums.entry(&mark.name).or_default();
+        *count += 1;
+        *time = time.plus(mark.duration_ns);
+    }
+    let sums = sums.into_iter().take(MARKS_MAX);
+    sums.map(|(name, (count, time))| MarkSum { name: name.to_owned(), count, time }).collect()
 }
 
 fn losses(ranks: &[RankReport]) -> Vec<LossReport> {

@@ -62,6 +62,7 @@ pub fn render(digest: &Digest) -> String {
                     (patterns::section(digest, &hues))
                     (circuits::section(digest, &hues))
                     (training::section(digest))
+                    (tables::marks(digest))
                     (tables::calls(digest))
                     (tables::counters(digest))
                     (glossary())

@@ -37,6 +37,7 @@ pub fn summary(digest: &Digest) -> String {
 /// The whole report.
 pub fn render(digest: &Digest) -> String {
     let mut out = summary(digest);
+    marks(&mut out, digest);
     calls(&mut out, digest);
     counter_lines(&mut out, digest);
     notes(&mut out, digest);
@@ -246,6 +247,20 @@ fn training(out: &mut String, digest: &Digest) {
         let target =
             target.map_or(String::new(), |target| format!(" of {}", words::figure(*target)));
         table.row([name.as_str(), &format!("{}{target}", words::figure(*value))]);
+    }
+    out.push_str(&table.render("  "));
+}
+
+fn marks(out: &mut String, digest: &Digest) {
+    if digest.marks.is_empty() {
+        return;
+    }
+    heading(out, "Phases that the program named");
+    let mut table = Table::new(3).right(1).right(2);
+    table.row(["name", "times", "time in them"]);
+    for mark in &digest.marks {
+        let (count, time) = (words::count(mark.count), words::duration(mark.time));
+        table.row([mark.name.as_str(), &count, &time]);
     }
     out.push_str(&table.render("  "));
 }

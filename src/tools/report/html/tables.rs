@@ -6,6 +6,33 @@ use crate::report::digest::Digest;
 use crate::report::words;
 use maud::{Markup, html};
 
+pub(super) fn marks(digest: &Digest) -> Markup {
+    if digest.marks.is_empty() {
+        return html! {};
+    }
+    let what = html! {
+        p {
+            "The program brackets these with " code { "pas_phase_begin" } " and "
+            code { "pas_phase_end" } "; times are those of the lowest rank that did."
+        }
+    };
+    let body = html! {
+        div class="scroll" { table {
+            thead { tr { th { "name" } th class="num" { "times" } th class="num" { "time" } } }
+            tbody {
+                @for mark in &digest.marks {
+                    tr {
+                        td { (mark.name) }
+                        td class="num" { (words::count(mark.count)) }
+                        td class="num" { (words::duration(mark.time)) }
+                    }
+                }
+            }
+        } }
+    };
+    titled("named", "Phases that the program named", what, body)
+}
+
 pub(super) fn calls(digest: &Digest) -> Markup {
     let what = html! {
         p {
