@@ -1,9 +1,12 @@
 //! Every program natively and under libpas.so: same output, same exit code, nothing said.
 
-use crate::run::{Job, Mpi, Outcome, agree};
+use crate::fake_pasd::{FakePasd, Script};
+use crate::run::{Job, Mpi, Outcome, agree, finish};
 use libtest_mimic::Trial;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 /// Program, arguments, and the ranks it is run with.
 const CASES: &[(&str, &[&str], &[u32])] = &[
@@ -17,6 +20,7 @@ const CASES: &[(&str, &[&str], &[u32])] = &[
     ("init", &["2"], &[2]),
     ("init", &["3"], &[2]),
     ("init", &["null"], &[2]),
+    ("init", &["twice"], &[2]),
     ("endings", &["return"], &[2]),
     ("endings", &["abort"], &[2]),
     ("endings", &["exit"], &[2]),
@@ -64,6 +68,9 @@ pub fn trials() -> Vec<Trial> {
         trials.push(Trial::test(title("no_folder_for_the_report"), move || {
             survives_no_folder(mpi).map_err(Into::into)
         }));
+        trials.push(Trial::test(title("a_full_disk_for_the_report"), move || {
+            survives_a_full_disk(mpi).map_err(Into::into)
+        }));
         trials.push(Trial::test(title("bad_variables"), move || {
             survives_bad_variables(mpi).map_err(Into::into)
         }));
@@ -82,6 +89,12 @@ fn agrees(name: &str, args: &[&str], mpi: Mpi, ranks: u32) -> Result<(), String>
         let other = job.clone().preloaded().with("PAS_MODE", mode).run()?;
         let other = settled(other, mpi, args);
         agree(&native, &other, 0).map_err(|error| format!("PAS_MODE={mode}: {error}"))?;
+    }
+    let fake = FakePasd::tcp(Script::Good);
+    // A port where nobody listens costs one line, of rank 0.
+    for (url, lines_max) in [(fake.url.as_str(), 0), ("http://127.0.0.1:1", 1)] {
+        let other = settled(job.clone().preloaded().with("PAS_URL", url).run()?, mpi, args);
+        agree(&native, &other, lines_max).map_err(|error| format!("PAS_URL={url}: {error}"))?;
     }
     Ok(())
 }
@@ -175,6 +188,27 @@ fn survives_no_folder(mpi: Mpi) -> Result<(), String> {
         expect("lines", lines, 2)?;
     }
     Ok(())
+}
+
+/// The report's disk is full: half a report must not be left, and the exit code is the job's own.
+fn survives_a_full_disk(mpi: Mpi) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().display().to_string();
+    let job = Job::new("training", mpi, 2, &["20", "1000"]);
+    let native = job.run()?;
+    // A file system of one page, in a mount namespace of its own: needs root, as CI has.
+    let mount = format!(
+        "mount -t tmpfs -o size=4k tmpfs {path} && \"$@\"; code=$?; ls -A {path}; exit $code"
+    );
+    let inner = job.preloaded().with("PAS_REPORT_DIR", path.clone()).command();
+    let mut outer = Command::new("unshare");
+    outer.args(["--mount", "sh", "-c", &mount, "sh"]);
+    outer.arg(inner.get_program()).args(inner.get_args());
+    outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let other = finish(outer, Duration::from_secs(60))?;
+    agree(&native, &other, 2)?;
+    let lines = other.stderr.lines().filter(|line| line.contains("no report of rank")).count();
+    expect("lines", lines, 2)
 }
 
 fn survives_bad_variables(mpi: Mpi) -> Result<(), String> {

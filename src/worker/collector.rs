@@ -157,14 +157,7 @@ impl Collector {
             self.reports.insert(key.clone(), report);
         }
         self.comms.insert(id, Met { key, leads: info.rank == 0 && info.members.is_some() });
-        let info = detector::CommInfo {
-            key: info.key,
-            name: info.name.clone(),
-            size: info.size,
-            rank: info.rank,
-            members: info.members.clone(),
-        };
-        self.detector.comm_created(id, info);
+        self.detector.comm_created(id, (*info).clone());
     }
 
     fn take_reports(&mut self) {
