@@ -10,7 +10,8 @@
  *              unless libpas.so was preloaded
  *
  * Rules that hold for every function
- *   - It never blocks, never allocates on the caller's thread, and never ends the program.
+ *   - It never blocks and never ends the program. The first call of all sets a queue up; after it
+ *     nothing is allocated on the caller's thread.
  *   - It may be called from any thread, before MPI_Init (kept, and sent after it), after
  *     MPI_Finalize (answers PAS_OFF) and in a forked child (answers PAS_OFF); not from a signal
  *     handler.
@@ -74,8 +75,8 @@ PAS_API pas_result pas_set_target(const char *metric, double target);
 /* Marks the start of an iteration. The detector finds iterations by itself; a mark is surer. */
 PAS_API pas_result pas_mark_iteration(uint64_t step);
 
-/* Brackets a phase with the program's own name for it, for the report's time line. Phases of one
- * thread do not nest: a begin ends the one before it. */
+/* Brackets a phase with the program's own name for it, for the report. Phases of a rank do not nest:
+ * a begin ends the one before it. */
 PAS_API pas_result pas_phase_begin(const char *name);
 PAS_API pas_result pas_phase_end(void);
 

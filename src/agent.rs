@@ -120,7 +120,10 @@ impl Agent {
         self.send_phases();
         for due in due.into_iter().filter(|_| asks) {
             match self.requests.admit(&due.phase) {
-                true if self.link == Link::Up => self.prestage(collector, due),
+                true if self.link == Link::Up => {
+                    self.tell_again(collector, &due);
+                    self.prestage(collector, due);
+                }
                 true => {
                     Bypass::DaemonAway.count();
                     self.life.worker.figures.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -257,6 +260,17 @@ impl Agent {
         }
     }
 
+    /// Before a phase that was held is asked for again, it is told anew: how often it has come
+    /// back is what the planner weighs against the cost of switching.
+    fn tell_again(&mut self, collector: &Mutex<Collector>, due: &Due) {
+        if self.requests.was_held(&due.phase)
+            && let Some(phase) = collector.lock().phase(&due.phase)
+        {
+            self.phases.insert(due.phase.clone(), phase);
+            self.send_phases();
+        }
+    }
+
     fn prestage(&mut self, collector: &Mutex<Collector>, due: Due) {
         let Some(http) = &self.http else { return };
         let sent = Instant::now();
@@ -305,19 +319,21 @@ impl Agent {
         if self.link == Link::Lost || left(REPORT).is_zero() {
             return;
         }
-        let rank = format!("/ranks/{}", self.life.job.rank);
-        let registered = self.link == Link::Up || {
+        if self.session.is_none() {
             let path = self.job_path("/ranks");
-            http.ask::<Registered>("POST", &path, &report.registered, left(ANSWER)).is_ok()
-        };
-        if !registered {
-            return;
+            let answer = http.ask::<Registered>("POST", &path, &report.registered, left(ANSWER));
+            match answer {
+                Ok(session) => self.session = Some(session),
+                Err(failure) => return failure.fault().count(),
+            }
         }
+        let rank = format!("/ranks/{}", self.life.job.rank);
         let path = self.job_path(&format!("{rank}/report"));
         if let Err(failure) = http.tell("PUT", &path, report, left(REPORT)) {
             failure.fault().count();
         }
-        if let Err(failure) = http.tell("DELETE", &self.job_path(&rank), &(), left(ANSWER)) {
+        let path = self.job_path(&format!("{rank}?incarnation={}", self.incarnation()));
+        if let Err(failure) = http.tell("DELETE", &path, &(), left(ANSWER)) {
             failure.fault().count();
         }
     }

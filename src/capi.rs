@@ -233,7 +233,8 @@ c_fn! {
         if !valid {
             return result::INVALID;
         }
-        let Some(life) = life::current().filter(|_| !matches!(life::state(), State::Cold | State::Child)) else {
+        let lives = !matches!(life::state(), State::Cold | State::Child);
+        let Some(life) = life::current().filter(|_| lives) else {
             return result::OFF;
         };
         let figures = &life.worker.figures;

@@ -140,6 +140,7 @@ fn run(life: &'static Life) {
 /// The last messages: the report to its file and to the daemon, and good-bye.
 fn finish(life: &'static Life, collector: &Mutex<Collector>, agent: &mut Agent, deadline: Instant) {
     collector.lock().collect();
+    collector.lock().finish();
     agent.send_last_findings(collector, deadline);
     let report = report::build(life, &collector.lock(), agent);
     if let Some(folder) = &life.settings.report_dir

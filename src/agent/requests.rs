@@ -44,6 +44,11 @@ impl Requests {
         true
     }
 
+    /// True where the last answer for the phase was a hold or a refusal.
+    pub fn was_held(&self, phase: &str) -> bool {
+        self.refusals.contains_key(phase)
+    }
+
     /// A number that no other request of the job has.
     pub fn next_number(&mut self) -> u64 {
         self.sent = self.sent.wrapping_add(1);
@@ -104,5 +109,75 @@ impl Requests {
     /// The last requests, oldest first.
     pub fn log(&self) -> impl Iterator<Item = &RequestReport> {
         self.log.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pas_core::wire::{Reason, VERSION};
+
+    fn answered(requests: &mut Requests, decision: Decision) {
+        let request = Prestage {
+            version: VERSION,
+            incarnation: 1,
+            request: requests.next_number(),
+            phase: "p".to_owned(),
+            starts_in_ns: Nanos(1),
+            duration_ns: Nanos(1),
+            wait_ns: Nanos(0),
+        };
+        let reply = PrestageReply {
+            version: VERSION,
+            request: request.request,
+            decision,
+            reason: Reason::TooSmall,
+            words: String::new(),
+            circuits: Vec::new(),
+            ready_in_ns: Nanos(0),
+            gain_ns: Nanos(0),
+        };
+        requests.note(Nanos(5), Nanos(1), &request, &Ok(reply), &Figures::default());
+    }
+
+    /// Asks at each of `occurrences`; answers how often it was admitted, held every time.
+    fn held_over(occurrences: u32) -> u32 {
+        let mut requests = Requests::new(0);
+        let mut asked = 0;
+        for _ in 0..occurrences {
+            if requests.admit("p") {
+                asked += 1;
+                answered(&mut requests, Decision::Hold);
+            }
+        }
+        asked
+    }
+
+    #[test]
+    fn a_held_phase_is_asked_for_ever_less_often_but_never_given_up() {
+        assert_eq!(held_over(1), 1);
+        assert_eq!(held_over(10), 3);
+        let (shorter, longer) = (held_over(1_000), held_over(2_000));
+        assert!((10..30).contains(&shorter), "{shorter}");
+        assert!(longer > shorter + 10, "{longer}");
+    }
+
+    #[test]
+    fn a_grant_ends_the_patience() {
+        let mut requests = Requests::new(3);
+        answered(&mut requests, Decision::Hold);
+        assert!(requests.was_held("p") && !requests.admit("p"));
+        answered(&mut requests, Decision::Granted);
+        assert!(!requests.was_held("p") && requests.admit("p"));
+        assert_eq!(requests.next_number() >> 32, 3, "the rank is part of the number");
+    }
+
+    #[test]
+    fn the_log_is_bounded() {
+        let mut requests = Requests::new(0);
+        for _ in 0..2 * REPORT_REQUESTS_MAX {
+            answered(&mut requests, Decision::Granted);
+        }
+        assert_eq!(requests.log().count(), REPORT_REQUESTS_MAX);
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! * It applies commands one at a time, with times that never go back, restarts included (a clock
 //!   that steps back is read as standing still).
-//! * It writes each command to its journal before it carries out the effects.
+//! * It writes each command to its journal, heartbeats and ticks too, before it carries out the
+//!   effects.
 //! * It carries out the [`Effect::Optical`] of one plane one after the other: removes first, then
 //!   creates; at the first failure it stops; then it reads the switch back and answers with one
 //!   [`Command::OpticalDone`], whatever happened. Nothing to remove and nothing to create means
@@ -20,10 +21,10 @@
 //!
 //! # Rooms
 //!
-//! [`jobs`] and [`leases`]: who is there; [`prestage`]: from a request to a plan to its answer;
-//! [`circuits`] with its [`life`]: what was planned and what has become of it; [`planes`] and
-//! [`paths`]: what switches and paths' controllers are asked, and what they answered; [`restart`];
-//! [`timers`]; [`views`]: what can be seen.
+//! `jobs` and `leases`: who is there; `prestage`: from a request to a plan to its answer;
+//! `circuits` with its `life`: what was planned and what has become of it; `planes` and
+//! `paths`: what switches and paths' controllers are asked, and what they answered; `restart`;
+//! `timers`; `views`: what can be seen.
 
 mod circuits;
 mod command;
@@ -61,7 +62,7 @@ use timers::{Timer, Timers};
 use views::Counters;
 
 /// The controller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Engine {
     fabric: Fabric,
     limits: Limits,
@@ -197,6 +198,11 @@ impl Engine {
     /// The terms and limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Sets other terms and limits, between restoring an engine and [`Command::Restart`].
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
     }
 
     /// Does what is due. Where that is late by a heartbeat or more, the engine itself was not

@@ -426,6 +426,7 @@ impl Fabric {
             link_up_ns: longest(|plane| &plane.link_up_ns),
             circuit_bps: self.planes.iter().map(|plane| plane.circuit_bps).min().unwrap_or(0),
             eps_bps: self.eps_shared_bps,
+            switches: String::new(),
         }
     }
 }
@@ -436,3 +437,6 @@ impl Plane {
         self.ports.get(host.0 as usize).copied().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,5 +27,7 @@ pub mod members;
 pub mod op;
 pub mod pattern;
 pub mod planner;
+pub mod rules;
+pub mod schedule;
 pub mod units;
 pub mod wire;

@@ -73,7 +73,9 @@ impl Forced {
             .into_iter()
             .filter(|(name, _)| {
                 let name = name.as_ref();
-                name.starts_with("OMPI_MCA_coll_") || name.starts_with("MPIR_CVAR_")
+                name == "OMPI_MCA_coll"
+                    || name.starts_with("OMPI_MCA_coll_")
+                    || name.starts_with("MPIR_CVAR_")
             })
             .map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned()))
             .collect();

@@ -124,7 +124,8 @@ ops! {
     Ialltoallw "MPI_Ialltoallw" Kind::Nonblocking(Collective::Alltoallw);
     Ireduce "MPI_Ireduce" Kind::Nonblocking(Collective::Reduce);
     Iallreduce "MPI_Iallreduce" Kind::Nonblocking(Collective::Allreduce);
-    IreduceScatterBlock "MPI_Ireduce_scatter_block" Kind::Nonblocking(Collective::ReduceScatterBlock);
+    IreduceScatterBlock "MPI_Ireduce_scatter_block"
+        Kind::Nonblocking(Collective::ReduceScatterBlock);
     IreduceScatter "MPI_Ireduce_scatter" Kind::Nonblocking(Collective::ReduceScatter);
     Iscan "MPI_Iscan" Kind::Nonblocking(Collective::Scan);
     Iexscan "MPI_Iexscan" Kind::Nonblocking(Collective::Exscan);
@@ -150,7 +151,8 @@ ops! {
     NeighborAlltoallv "MPI_Neighbor_alltoallv" Kind::Blocking(Collective::NeighborAlltoallv);
     NeighborAlltoallw "MPI_Neighbor_alltoallw" Kind::Blocking(Collective::NeighborAlltoallw);
     IneighborAllgather "MPI_Ineighbor_allgather" Kind::Nonblocking(Collective::NeighborAllgather);
-    IneighborAllgatherv "MPI_Ineighbor_allgatherv" Kind::Nonblocking(Collective::NeighborAllgatherv);
+    IneighborAllgatherv "MPI_Ineighbor_allgatherv"
+        Kind::Nonblocking(Collective::NeighborAllgatherv);
     IneighborAlltoall "MPI_Ineighbor_alltoall" Kind::Nonblocking(Collective::NeighborAlltoall);
     IneighborAlltoallv "MPI_Ineighbor_alltoallv" Kind::Nonblocking(Collective::NeighborAlltoallv);
     IneighborAlltoallw "MPI_Ineighbor_alltoallw" Kind::Nonblocking(Collective::NeighborAlltoallw);

@@ -17,6 +17,8 @@ pub enum Pattern {
     RecursiveHalvingDoubling,
     /// Reduce-scatter by recursive halving alone.
     RecursiveHalving,
+    /// Reduce-scatter by exchanging halves at doubling distance, then a mirror permutation.
+    Butterfly,
     /// A binomial tree to or from the root.
     BinomialTree,
     /// A tree of degree k.
@@ -58,6 +60,7 @@ impl Pattern {
             Pattern::RecursiveDoubling => "recursive_doubling",
             Pattern::RecursiveHalvingDoubling => "recursive_halving_doubling",
             Pattern::RecursiveHalving => "recursive_halving",
+            Pattern::Butterfly => "butterfly",
             Pattern::BinomialTree => "binomial_tree",
             Pattern::KnomialTree => "knomial_tree",
             Pattern::BinaryTree => "binary_tree",

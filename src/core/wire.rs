@@ -85,6 +85,9 @@ pub struct FabricSummary {
     pub circuit_bps: u64,
     /// Rate that a host gets of the EPS when others use it too, bits a second.
     pub eps_bps: u64,
+    /// What the daemon drives: `emulated` switches carry no traffic. Empty: not told.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub switches: String,
 }
 
 /// `POST /v1/jobs/{job}/ranks/{rank}/heartbeat`: renews the rank's lease.
@@ -98,6 +101,8 @@ pub struct Heartbeat {
     /// after the daemon's idle time.
     pub calls: u64,
 }
+
+// `DELETE /v1/jobs/{job}/ranks/{rank}?incarnation=N` is a rank's good-bye; it has no body.
 
 /// One size of call inside a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -396,7 +401,8 @@ pub struct RankReport {
     pub job: String,
     /// As registered.
     pub registered: RegisterRank,
-    /// Wall clock at `MPI_Init`'s return, for lining ranks up in a picture; microseconds since 1970.
+    /// Wall clock at `MPI_Init`'s return, for lining ranks up in a picture; microseconds since
+    /// 1970.
     pub started_unix_us: u64,
     /// From `MPI_Init`'s return to this report.
     pub lifetime_ns: Nanos,

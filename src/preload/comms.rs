@@ -12,6 +12,7 @@ use super::handle_map::HandleMap;
 use crate::life;
 use crate::skip::{Bypass, Fault};
 use parking_lot::Mutex;
+use pas_core::detector::CommInfo;
 use pas_core::event::CommId;
 use pas_core::members::Members;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,21 +20,6 @@ use std::sync::Arc;
 
 /// Communicators that are told apart at one time. MPICH itself stops at 2,048.
 const COMMS_MAX: usize = 4096;
-
-/// What the worker is told of a communicator.
-#[derive(Clone, Debug)]
-pub struct CommInfo {
-    /// Equal in all ranks of the communicator; 16 hexadecimal digits on the wire.
-    pub key: u64,
-    /// The name that the program or the MPI gave it; may be empty.
-    pub name: String,
-    /// Its size; of an inter-communicator, the remote group's.
-    pub size: u32,
-    /// This rank's number in it.
-    pub rank: u32,
-    /// Its world ranks; `None` for inter-communicators and scattered ones.
-    pub members: Option<Members>,
-}
 
 /// A communicator as the hot path sees it.
 #[derive(Clone, Copy, Debug)]

@@ -79,7 +79,10 @@ pub const NONE: Facts = Facts {
 const COUNTS_SUMMED_MAX: usize = 1024;
 
 macro_rules! expand {
-    ($($name:ident($($arg:ident: $type:ty),* $(,)?) $op:ident { $($fact:ident: $from:ident),* $(,)? })*) => {
+    ($(
+        $name:ident($($arg:ident: $type:ty),* $(,)?)
+            $op:ident { $($fact:ident: $from:ident),* $(,)? }
+    )*) => {
         $(
             /// The MPI call of this name.
             #[unsafe(no_mangle)]

@@ -86,3 +86,41 @@ impl<const N: usize> HandleMap<N> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn it_agrees_with_a_plain_map_over_random_operations() {
+        let map = HandleMap::<256>::new();
+        let mut model = BTreeMap::new();
+        let mut state = 7u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        for round in 0..20_000u64 {
+            let handle = 0x5500_0000_0000 + 0x110 * (random() as usize % 150);
+            match random() % 3 {
+                0 if map.insert(handle, round) => {
+                    model.insert(handle, round);
+                }
+                1 => assert_eq!(map.remove(handle), model.remove(&handle)),
+                _ => assert_eq!(map.get(handle), model.get(&handle).copied()),
+            }
+        }
+        assert!(model.len() > 50, "the map hardly took anything");
+    }
+
+    #[test]
+    fn a_full_map_refuses_and_says_so() {
+        let map = HandleMap::<64>::new();
+        let taken = (1..=100).filter(|handle| map.insert(*handle, 1)).count();
+        assert!((33..=64).contains(&taken), "{taken}");
+        assert!(!map.insert(0, 1) && !map.insert(usize::MAX, 1));
+    }
+}

@@ -133,7 +133,9 @@ macro_rules! real {
         }
 
         const NAME: &::std::ffi::CStr =
-            match ::std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+            match ::std::ffi::CStr::from_bytes_with_nul(
+                concat!(stringify!($name), "\0").as_bytes(),
+            ) {
                 Ok(name) => name,
                 Err(_) => panic!("a function's name has no zero inside"),
             };

@@ -157,14 +157,7 @@ impl Collector {
             self.reports.insert(key.clone(), report);
         }
         self.comms.insert(id, Met { key, leads: info.rank == 0 && info.members.is_some() });
-        let info = detector::CommInfo {
-            key: info.key,
-            name: info.name.clone(),
-            size: info.size,
-            rank: info.rank,
-            members: info.members.clone(),
-        };
-        self.detector.comm_created(id, info);
+        self.detector.comm_created(id, (*info).clone());
     }
 
     fn take_reports(&mut self) {
@@ -201,6 +194,11 @@ impl Collector {
         self.mark = next.map(|name| (name, at));
     }
 
+    /// The last records are in: what the detector holds open is closed.
+    pub fn finish(&mut self) {
+        self.detector.finish();
+    }
+
     /// The phases that were found or changed, and those that are about to begin, since the last
     /// call; of communicators that this rank speaks for.
     pub fn take_findings(&mut self, lead: Nanos) -> (Vec<Phase>, Vec<Due>) {
@@ -229,6 +227,11 @@ impl Collector {
     pub fn phases(&self) -> Vec<Phase> {
         let phases = self.detector.phases().into_iter();
         phases.filter(|phase| self.speaks_for(phase)).collect()
+    }
+
+    /// One phase as it is now.
+    pub fn phase(&self, name: &str) -> Option<Phase> {
+        self.detector.phases().into_iter().find(|phase| phase.phase == name)
     }
 
     /// The same by name.
@@ -280,14 +283,9 @@ impl Collector {
 
     /// The detector's counters and ours.
     pub fn counters(&self) -> BTreeMap<String, u64> {
-        let seen = self.detector.counters();
         let calls = self.life.worker.figures.calls.load(Ordering::Relaxed);
-        BTreeMap::from([
-            ("calls_recorded".to_owned(), calls),
-            ("detector.events_failed".to_owned(), seen.events_failed),
-            ("detector.events_unknown_comm".to_owned(), seen.events_unknown_comm),
-            ("detector.comms_dropped".to_owned(), seen.comms_dropped),
-            ("detector.declared_dropped".to_owned(), seen.declared_dropped),
-        ])
+        let seen = self.detector.counters().named().into_iter();
+        let seen = seen.map(|(name, count)| (format!("detector.{name}"), count));
+        seen.chain([("calls_recorded".to_owned(), calls)]).collect()
     }
 }

@@ -27,7 +27,7 @@ pub(super) enum Traffic {
     Unknown,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Circuit {
     pub(super) plane: PlaneId,
     pub(super) a: HostId,
@@ -63,6 +63,13 @@ impl Circuit {
         matches!(self.state, CircuitState::Switching | CircuitState::Lit | CircuitState::Up)
     }
 
+    /// True where it is to go and carries nothing any more.
+    pub(super) fn is_drained(&self) -> bool {
+        self.state == CircuitState::Draining
+            && self.traffic == Traffic::OnEps
+            && self.path_op.is_none()
+    }
+
     pub(super) fn is_owned_by(&self, job: &str, incarnation: u64) -> bool {
         self.lives()
             && self
@@ -72,24 +79,26 @@ impl Circuit {
     }
 }
 
-/// What ends on a host's port: at most one circuit that is wanted, and one that is leaving.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What ends on a host's port: at most one circuit that is wanted, and those that are leaving (two,
+/// where the successor of one that could not be removed is given up too).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PortUse {
     pub(super) current: Option<CircuitId>,
-    pub(super) leaving: Option<CircuitId>,
+    pub(super) leaving: Vec<CircuitId>,
     /// Failures in a row of circuits that ended here.
     pub(super) failures: u32,
 }
 
 /// The ports in use, by plane and host; serialised as those that are not as new.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(PlaneId, HostId, PortUse)>", into = "Vec<(PlaneId, HostId, PortUse)>")]
 pub(super) struct PortUses(Vec<Vec<PortUse>>);
 
 impl PortUses {
-    pub(super) fn get(&self, plane: PlaneId, host: HostId) -> PortUse {
+    pub(super) fn get(&self, plane: PlaneId, host: HostId) -> &PortUse {
+        static UNUSED: PortUse = PortUse { current: None, leaving: Vec::new(), failures: 0 };
         let uses = self.0.get(plane.0 as usize);
-        uses.and_then(|uses| uses.get(host.0 as usize)).copied().unwrap_or_default()
+        uses.and_then(|uses| uses.get(host.0 as usize)).unwrap_or(&UNUSED)
     }
 
     pub(super) fn get_mut(&mut self, plane: PlaneId, host: HostId) -> &mut PortUse {
@@ -99,7 +108,7 @@ impl PortUses {
         }
         let uses = &mut self.0[plane];
         if uses.len() <= host {
-            uses.resize(host + 1, PortUse::default());
+            uses.resize_with(host + 1, PortUse::default);
         }
         &mut uses[host]
     }
@@ -222,7 +231,7 @@ impl Engine {
                 for host in ends {
                     let port = self.ports.get_mut(plane, host);
                     port.current = port.current.filter(|current| *current != id);
-                    port.leaving = port.leaving.or(Some(id));
+                    port.leaving.push(id);
                 }
                 self.disown(id);
                 self.dirty.insert(plane);
@@ -258,7 +267,7 @@ impl Engine {
         for host in circuit.ends() {
             let port = self.ports.get_mut(circuit.plane, host);
             port.current = port.current.filter(|current| *current != id);
-            port.leaving = port.leaving.filter(|leaving| *leaving != id);
+            port.leaving.retain(|leaving| *leaving != id);
         }
         self.planes[circuit.plane.0 as usize].circuits.remove(&id);
         self.dirty.insert(circuit.plane);
@@ -285,6 +294,31 @@ impl Engine {
             }
             _ => {}
         }
+    }
+
+    /// The circuit that waits to be set up on the very cross-connect that this one leaves.
+    fn successor(&self, id: CircuitId) -> Option<CircuitId> {
+        let leaving = self.circuits.get(&id)?;
+        let plane = &self.planes[leaving.plane.0 as usize];
+        let next = self.ports.get(leaving.plane, leaving.a).current?;
+        let waiting = self.circuits.get(&next)?;
+        let fits = leaving.is_drained()
+            && waiting.state == CircuitState::Switching
+            && !waiting.asked
+            && waiting.ports == leaving.ports
+            && !plane.in_doubt
+            && plane.present.contains(&leaving.ports)
+            && plane.op.as_ref().is_none_or(|op| !op.remove.contains(&leaving.ports));
+        fits.then_some(next)
+    }
+
+    /// One job's circuit becomes another's without touching the switch.
+    pub(super) fn hand_over(&mut self, id: CircuitId) {
+        let Some(next) = self.successor(id) else { return };
+        let link = self.circuits.get(&id).is_some_and(|circuit| circuit.link);
+        self.turn(id, Happening::Missing, "its cross-connect is handed over");
+        self.turn(next, Happening::Made, "takes over the cross-connect that is there");
+        self.set_link(next, link);
     }
 
     /// Something of the circuit is due.

@@ -107,7 +107,8 @@ pub enum Command {
         /// The switch's cross-connects as read back afterwards; absent where that failed too.
         connects: Option<Vec<Connect>>,
     },
-    /// Links came up, or went down, by themselves.
+    /// Links came up, or went down, by themselves. What is told of a cross-connect before it was
+    /// read back counts for nothing: the answer to the operation says it again.
     Links {
         /// The plane.
         plane: PlaneId,

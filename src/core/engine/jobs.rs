@@ -24,7 +24,7 @@ pub(super) enum RankState {
     Gone,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Rank {
     /// Index in [`Job::hosts`].
     pub(super) host: u32,
@@ -34,7 +34,7 @@ pub(super) struct Rank {
     pub(super) calls: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct JobHost {
     pub(super) name: String,
     pub(super) id: Option<HostId>,
@@ -42,7 +42,7 @@ pub(super) struct JobHost {
     pub(super) alive: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) incarnation: u64,
     pub(super) state: JobState,
@@ -62,7 +62,7 @@ pub(super) struct Job {
     pub(super) hint: Option<Hint>,
     /// Circuits that live and are the job's.
     pub(super) circuits: BTreeSet<CircuitId>,
-    /// Demands worked out, by phase: a cache, so neither compared nor kept.
+    /// Demands worked out, by phase: a cache, so not kept.
     #[serde(skip)]
     pub(super) demands: DemandCache,
 }
@@ -70,12 +70,6 @@ pub(super) struct Job {
 /// Answers that follow from a job's ranks and phases.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DemandCache(pub(super) BTreeMap<String, Result<Demand, NoDemand>>);
-
-impl PartialEq for DemandCache {
-    fn eq(&self, _other: &DemandCache) -> bool {
-        true
-    }
-}
 
 impl Job {
     fn new(incarnation: u64, first: &RegisterRank, now: Time) -> Job {
@@ -353,7 +347,7 @@ impl Engine {
         while others(self) + wanted > self.limits.phase_entries_max && self.forget_oldest() {}
         if others(self) + wanted > self.limits.phase_entries_max {
             let message = format!(
-                "the phases of all jobs hold {} list entries, the most; end jobs or raise the limit",
+                "the phases of all jobs hold {} list entries, the most; end jobs or raise it",
                 self.limits.phase_entries_max
             );
             return Err(Refusal::new(503, "too_many", message));

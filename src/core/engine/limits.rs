@@ -78,3 +78,60 @@ impl Default for Limits {
         }
     }
 }
+
+impl Limits {
+    /// What is wrong with the limits, if anything: which, its value, and what to do.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn validate(&self) -> Result<(), String> {
+        let spans = [
+            ("heartbeat_ns", self.heartbeat_ns),
+            ("idle_ns", self.idle_ns),
+            ("backoff_ns_min", self.backoff_ns_min),
+            ("answer_ns_max", self.answer_ns_max),
+            ("audit_ns", self.audit_ns),
+        ];
+        if let Some((name, _)) = spans.iter().find(|(_, span)| *span == Nanos::ZERO) {
+            return Err(format!("{name} is 0; write a time above it"));
+        }
+        if self.lease_ns <= self.heartbeat_ns {
+            return Err(format!(
+                "lease_ns is {}, no more than heartbeat_ns ({}); give a rank time for some \
+                 heartbeats",
+                self.lease_ns.0, self.heartbeat_ns.0
+            ));
+        }
+        if self.backoff_ns_max < self.backoff_ns_min {
+            return Err(format!(
+                "backoff_ns_max is {}, less than backoff_ns_min ({})",
+                self.backoff_ns_max.0, self.backoff_ns_min.0
+            ));
+        }
+        if !(0.0..=1.0).contains(&self.confidence_min) {
+            return Err(format!("confidence_min is {}; it is 0 to 1", self.confidence_min));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_work_is_refused() {
+        let wrong = |change: fn(&mut Limits), name: &str| {
+            let mut limits = Limits::default();
+            limits.validate().expect("the defaults work");
+            change(&mut limits);
+            let said = limits.validate().expect_err(name);
+            assert!(said.starts_with(name), "{said:?} does not name {name}");
+        };
+        wrong(|limits| limits.audit_ns = Nanos::ZERO, "audit_ns");
+        wrong(|limits| limits.lease_ns = limits.heartbeat_ns, "lease_ns");
+        wrong(|limits| limits.backoff_ns_max = Nanos(1), "backoff_ns_max");
+        wrong(|limits| limits.confidence_min = f64::NAN, "confidence_min");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! Traffic goes onto a circuit only when its link is up, and comes off before the circuit goes.
 
-use super::circuits::Traffic;
+use super::circuits::{Circuit, Traffic};
 use super::life::Happening;
 use super::timers::Timer;
 use super::{Effect, Engine, OpId, PathMove, Way};
@@ -11,7 +11,7 @@ use crate::wire::CircuitState;
 use serde::{Deserialize, Serialize};
 
 /// A move under way.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct MovingPath {
     pub(super) circuit: CircuitId,
     pub(super) to: Traffic,
@@ -20,12 +20,19 @@ pub(super) struct MovingPath {
 impl Engine {
     /// Asks for the move that the circuit's state wants, if one is wanted and none is under way.
     pub(super) fn step_path(&mut self, id: CircuitId) {
-        let Some(circuit) = self.circuits.get_mut(&id) else { return };
+        let Some(circuit) = self.circuits.get(&id) else { return };
         let carries = matches!(circuit.state, CircuitState::Lit | CircuitState::Up)
             && circuit.link
             && circuit.owner.is_some();
         let to = if carries { Traffic::OnCircuit } else { Traffic::OnEps };
         if circuit.path_op.is_some() || circuit.traffic == to || circuit.retry_at > self.now {
+            return;
+        }
+        let off_eps = |twin: &CircuitId| {
+            let twin = self.circuits.get(twin);
+            twin.is_some_and(|t| t.traffic != Traffic::OnEps || t.path_op.is_some())
+        };
+        if carries && self.twins(id).iter().any(off_eps) {
             return;
         }
         let op = match self.moving_op {
@@ -37,8 +44,31 @@ impl Engine {
                 op
             }
         };
-        circuit.path_op = Some(op);
+        if let Some(circuit) = self.circuits.get_mut(&id) {
+            circuit.path_op = Some(op);
+        }
         self.moving.entry(op).or_default().push(MovingPath { circuit: id, to });
+    }
+
+    /// The other circuits between the same hosts for the same job: one that leaves or failed, and
+    /// its successor. A path's controller knows job and hosts only, so the first must be off its
+    /// circuit before the second goes onto its own.
+    fn twins(&self, id: CircuitId) -> Vec<CircuitId> {
+        let Some(circuit) = self.circuits.get(&id) else { return Vec::new() };
+        let job = |circuit: &Circuit| circuit.owner.as_ref().map(|owner| owner.job.clone());
+        let is_twin = |other: &CircuitId| {
+            let other_circuit = self.circuits.get(other);
+            *other != id
+                && other_circuit
+                    .is_some_and(|c| c.ends() == circuit.ends() && job(c) == job(circuit))
+        };
+        let planes = self.fabric.plane_ids();
+        let ports = planes.map(|plane| self.ports.get(plane, circuit.a));
+        ports
+            .flat_map(|port| port.current.iter().chain(&port.leaving))
+            .copied()
+            .filter(is_twin)
+            .collect()
     }
 
     /// Hands out the moves that this command has brought.
@@ -91,7 +121,11 @@ impl Engine {
             if moving.to == Traffic::OnCircuit && circuit.link {
                 self.turn(moving.circuit, Happening::Carrying, "its link is up");
             }
+            let twins = self.twins(moving.circuit);
             self.settle(moving.circuit);
+            for twin in twins {
+                self.settle(twin);
+            }
         }
     }
 }

@@ -5,7 +5,6 @@
 //! and hands out the difference. So a failed operation needs no undoing of bookkeeping; what it
 //! did not do is still wanted, and wanted again after a wait.
 
-use super::circuits::Traffic;
 use super::life::Happening;
 use super::timers::Timer;
 use super::{Connect, Effect, Engine, OpId};
@@ -17,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An operation under way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PlaneOp {
     pub(super) id: OpId,
     pub(super) remove: Vec<PortPair>,
     pub(super) create: Vec<PortPair>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct PlaneState {
     pub(super) op: Option<PlaneOp>,
     /// What the switch was last read back with.
@@ -69,6 +68,11 @@ struct Wanted {
 impl Engine {
     /// Hands out the plane's next operation, where it is idle and something is to be done.
     pub(super) fn pump(&mut self, plane: PlaneId) {
+        let circuits: Vec<CircuitId> =
+            self.planes[plane.0 as usize].circuits.iter().copied().collect();
+        for id in circuits {
+            self.hand_over(id);
+        }
         let state = &self.planes[plane.0 as usize];
         if state.op.is_some() {
             return;
@@ -113,10 +117,10 @@ impl Engine {
         let circuits =
             || state.circuits.iter().filter_map(|id| Some((*id, self.circuits.get(id)?)));
         for (id, circuit) in circuits() {
-            let drained = circuit.state == CircuitState::Draining
-                && circuit.traffic == Traffic::OnEps
-                && circuit.path_op.is_none();
-            if drained && state.present.contains(&circuit.ports) && circuit.retry_at <= self.now {
+            if circuit.is_drained()
+                && state.present.contains(&circuit.ports)
+                && circuit.retry_at <= self.now
+            {
                 wanted.remove.push(circuit.ports);
                 wanted.leaving.insert(id);
             }
@@ -138,8 +142,8 @@ impl Engine {
                 continue;
             }
             let left = circuit.ends().iter().all(|host| {
-                let leaving = self.ports.get(plane, *host).leaving;
-                leaving.is_none_or(|leaving| wanted.leaving.contains(&leaving))
+                let leaving = &self.ports.get(plane, *host).leaving;
+                leaving.iter().all(|leaving| wanted.leaving.contains(leaving))
             });
             if left && !ports.iter().any(|port| joined.contains(port)) {
                 wanted.create.push((id, circuit.ports));
@@ -253,6 +257,8 @@ impl Engine {
         let Some(circuit) = self.circuits.get_mut(&id) else { return };
         let link = truth.get(&circuit.ports).copied();
         let ports = circuit.ports;
+        let waits = |host: &HostId| !self.ports.get(circuit.plane, *host).leaving.is_empty();
+        let is_predecessors = !circuit.asked && circuit.ends().iter().any(waits);
         match (circuit.state, link) {
             (CircuitState::Switching, None) if circuit.asked => {
                 if op.create.contains(&ports) || circuit.failures > 0 {
@@ -272,8 +278,11 @@ impl Engine {
                     self.log(id, error.unwrap_or("the switch did not remove it"));
                     self.counters.removes_failed += 1;
                     self.retry_later(id);
+                } else {
+                    self.settle(id);
                 }
             }
+            (CircuitState::Switching, Some(_)) if is_predecessors => {}
             (_, Some(up)) => {
                 self.turn(id, Happening::Made, "read back");
                 self.set_link(id, up);
@@ -331,7 +340,7 @@ impl Engine {
         };
         let busy = [a, b].iter().any(|host| {
             let port = self.ports.get(plane, *host);
-            port.current.is_some() || port.leaving.is_some()
+            port.current.is_some() || !port.leaving.is_empty()
         });
         if busy {
             return false;
@@ -360,7 +369,7 @@ impl Engine {
 
     /// Notes whether the circuit's link is up; before its cross-connect was read back that says
     /// nothing of it.
-    fn set_link(&mut self, id: CircuitId, up: bool) {
+    pub(super) fn set_link(&mut self, id: CircuitId, up: bool) {
         let Some(circuit) = self.circuits.get_mut(&id) else { return };
         if circuit.state != CircuitState::Lit && circuit.state != CircuitState::Up {
             return;

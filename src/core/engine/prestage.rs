@@ -7,13 +7,14 @@ use super::timers::Timer;
 use super::{Effect, Engine, Refusal, Response, Token};
 use crate::demand::{self, Demand, NoDemand};
 use crate::fabric::{HostId, PlaneId};
+use crate::library::Library;
 use crate::planner::{self, Ask, CircuitId, Hold, Plan, Ports, Slot};
 use crate::units::{Nanos, Time};
 use crate::wire::{self, CircuitState, Decision, Prestage, Reason, VERSION};
 use serde::{Deserialize, Serialize};
 
 /// A request that was decided, kept for when it is sent again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     request: Prestage,
     decision: Decision,
@@ -24,7 +25,7 @@ pub(super) struct Request {
 }
 
 /// A request that is answered when its circuits are up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Wait {
     job: String,
     incarnation: u64,
@@ -324,7 +325,8 @@ impl Job {
             return known;
         }
         let phase = self.phases.get(phase).ok_or(NoDemand::NoSteps)?;
-        demand::of_phase(phase, |rank| self.host_of(rank))
+        let family = Library::parse(&self.library).family;
+        demand::of_phase(phase, family, |rank| self.host_of(rank))
     }
 }
 
@@ -379,7 +381,7 @@ impl Ports for PortView<'_> {
                 }
             }
             None if !answers => Slot::Blocked(Reason::SwitchFailed),
-            None if port_use.leaving.is_some() || state.foreign.contains_key(&port) => {
+            None if !port_use.leaving.is_empty() || state.foreign.contains_key(&port) => {
                 Slot::Blocked(Reason::PortsInUse)
             }
             None => Slot::Free,

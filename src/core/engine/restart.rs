@@ -104,7 +104,7 @@ impl Engine {
             homeless.push((moved, view));
             return;
         };
-        let old_ends = circuit.ends().map(|host| old_ports.get(circuit.plane, host));
+        let old_ends = circuit.ends().map(|host| old_ports.get(circuit.plane, host).failures);
         (circuit.plane, circuit.a, circuit.b) = (plane, a.min(b), a.max(b));
         circuit.retry_at = Time(0);
         circuit.failures = 0;
@@ -113,7 +113,7 @@ impl Engine {
             circuit.traffic = Traffic::Unknown;
         }
         for (host, before) in [a, b].into_iter().zip(old_ends) {
-            self.enter_port(id, &circuit, host, before.failures);
+            self.enter_port(id, &circuit, host, before);
         }
         self.planes[plane.0 as usize].circuits.insert(id);
         let state = circuit.state;
@@ -131,7 +131,7 @@ impl Engine {
         let port = self.ports.get_mut(circuit.plane, host);
         port.failures = failures;
         if circuit.state == CircuitState::Draining {
-            port.leaving = Some(id);
+            port.leaving.push(id);
         } else {
             port.current = Some(id);
         }

@@ -26,7 +26,7 @@ pub(super) enum Timer {
 }
 
 /// The running timers, by what they are for and by time. Ties end in the order of [`Timer`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(Timer, Time)>", into = "Vec<(Timer, Time)>")]
 pub(super) struct Timers {
     due: BTreeMap<Timer, Time>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What only grows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counters {
     #[serde(with = "super::as_pairs")]
     pub(super) decisions: BTreeMap<(Decision, Reason), u64>,
@@ -59,6 +59,11 @@ impl Engine {
     /// The fabric's figures as ranks see them.
     pub fn fabric_summary(&self) -> FabricSummary {
         self.fabric.summary()
+    }
+
+    /// True where the job runs, or has ended and is not forgotten.
+    pub fn knows_job(&self, id: &str) -> bool {
+        self.jobs.contains_key(id)
     }
 
     /// One job, with all that is known of it.

@@ -86,19 +86,25 @@ impl<'a> Matching<'a> {
     /// Gives each pair the circuit that it has already.
     pub(super) fn keep_existing(&mut self) {
         for pair in 0..self.ends.len() {
-            let (a, b) = self.ends[pair];
-            for plane in 0..self.planes {
-                let Slot::Taken { circuit, peer, usable: true, ready_in, .. } =
-                    self.slots[self.at(plane, a)]
-                else {
-                    continue;
-                };
-                if self.hosts[b as usize] == Some(peer) {
-                    self.serves[pair] = Serve::Kept(plane as u32, circuit, ready_in);
-                    self.take(plane, pair);
-                    break;
-                }
+            let own = (0..self.planes).find_map(|plane| self.existing(plane, pair, true));
+            let any = || (0..self.planes).find_map(|plane| self.existing(plane, pair, false));
+            if let Some((plane, serve)) = own.or_else(any) {
+                self.serves[pair] = serve;
+                self.take(plane, pair);
             }
+        }
+    }
+
+    /// The pair's circuit on the plane: the job's own, or one that it may use.
+    fn existing(&self, plane: usize, pair: usize, must_own: bool) -> Option<(usize, Serve)> {
+        let (a, b) = self.ends[pair];
+        match self.slots[self.at(plane, a)] {
+            Slot::Taken { circuit, peer, usable: true, own, ready_in, .. }
+                if self.hosts[b as usize] == Some(peer) && (own || !must_own) =>
+            {
+                Some((plane, Serve::Kept(plane as u32, circuit, ready_in)))
+            }
+            _ => None,
         }
     }
 

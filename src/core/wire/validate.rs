@@ -3,7 +3,10 @@
 //! Serde has seen to the types; these are the limits. A message that breaks one is answered with a
 //! 400 that says what, which value, and what to do, and changes nothing.
 
-use super::{CALLS_MAX, Heartbeat, Hint, PAIRS_MAX, Phase, Prestage, RegisterRank, VERSION};
+use super::{
+    CALLS_MAX, Heartbeat, Hint, PAIRS_MAX, Phase, Prestage, REPORT_COMMS_MAX, REPORT_LOSSES_MAX,
+    REPORT_MARKS_MAX, REPORT_REQUESTS_MAX, REPORT_TIMELINE_MAX, RankReport, RegisterRank, VERSION,
+};
 use crate::members::Members;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
@@ -16,6 +19,12 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const TEXT_BYTES_MAX: usize = 2048;
 /// Most metrics, and most targets, in a [`Hint`].
 pub const METRICS_MAX: usize = 64;
+/// Most sums of calls in a [`RankReport`].
+pub const REPORT_CALLS_MAX: usize = 16_384;
+/// Most phases in a [`RankReport`].
+pub const REPORT_PHASES_MAX: usize = 1024;
+/// Most counters in a [`RankReport`].
+pub const REPORT_COUNTERS_MAX: usize = 1024;
 /// Largest world, and so largest communicator.
 pub const WORLD_MAX: u32 = 1 << 24;
 /// Longest time in a message: a day.
@@ -220,6 +229,30 @@ impl Prestage {
         span("starts_in_ns", self.starts_in_ns)?;
         span("duration_ns", self.duration_ns)?;
         span("wait_ns", self.wait_ns)
+    }
+}
+
+impl RankReport {
+    /// Checks the message.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn validate(&self) -> Checked {
+        version(self.version)?;
+        id("job", &self.job)?;
+        self.registered.validate()?;
+        count("comms", self.comms.len(), REPORT_COMMS_MAX)?;
+        count("calls", self.calls.len(), REPORT_CALLS_MAX)?;
+        count("phases", self.phases.len(), REPORT_PHASES_MAX)?;
+        count("timeline", self.timeline.len(), REPORT_TIMELINE_MAX)?;
+        count("requests", self.requests.len(), REPORT_REQUESTS_MAX)?;
+        count("marks", self.marks.len(), REPORT_MARKS_MAX)?;
+        count("losses", self.losses.len(), REPORT_LOSSES_MAX)?;
+        count("counters", self.counters.len(), REPORT_COUNTERS_MAX)?;
+        self.phases.iter().try_for_each(Phase::validate)?;
+        self.losses.iter().try_for_each(|report| finite("losses", report.loss))?;
+        self.hint.iter().try_for_each(Hint::validate)
     }
 }
 

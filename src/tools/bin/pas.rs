@@ -1,2 +1,5 @@
 //! Entry point of `pas`.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    pas_tools::cli::main()
+}

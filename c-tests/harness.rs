@@ -1,0 +1,43 @@
+//! Runs the programs of `c-tests/programs` natively and with libpas.so, under both MPIs, and
+//! demands that nothing differs; plays broken daemons; checks what the library exports and needs.
+//!
+//! `cargo test` does not build a cdylib for an integration test, so the harness builds it first.
+//! An MPI that is missing is a failure and not a skip.
+
+#[path = "harness/cases.rs"]
+mod cases;
+#[path = "harness/daemons.rs"]
+mod daemons;
+#[path = "harness/exports.rs"]
+mod exports;
+#[path = "harness/fake_pasd.rs"]
+mod fake_pasd;
+#[path = "harness/flavors.rs"]
+mod flavors;
+#[path = "harness/inert.rs"]
+mod inert;
+#[path = "harness/run.rs"]
+mod run;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    // Ranks already share the cores; more at once only makes time limits matter.
+    arguments.test_threads.get_or_insert(2);
+    if !arguments.list {
+        run::build();
+    }
+    let mut trials: Vec<Trial> = Vec::new();
+    trials.extend(cases::trials());
+    trials.extend(daemons::trials());
+    trials.extend(inert::trials());
+    trials.extend(exports::trials());
+    trials.extend(flavors::trials());
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A named test.
+fn trial(name: impl Into<String>, body: fn() -> Result<(), String>) -> Trial {
+    Trial::test(name, move || body().map_err(Into::into))
+}

@@ -1,0 +1,225 @@
+//! Every program natively and under libpas.so: same output, same exit code, nothing said.
+
+use crate::fake_pasd::{FakePasd, Script};
+use crate::run::{Job, Mpi, Outcome, agree, finish};
+use libtest_mimic::Trial;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Program, arguments, and the ranks it is run with.
+const CASES: &[(&str, &[&str], &[u32])] = &[
+    ("collectives", &[], &[1, 2, 3, 4]),
+    ("nonblocking", &[], &[2, 3]),
+    ("p2p", &[], &[1, 2, 4]),
+    ("comms", &[], &[1, 2, 4]),
+    ("errors", &[], &[2]),
+    ("init", &["0"], &[2]),
+    ("init", &["1"], &[2]),
+    ("init", &["2"], &[2]),
+    ("init", &["3"], &[2]),
+    ("init", &["null"], &[2]),
+    ("init", &["twice"], &[2]),
+    ("endings", &["return"], &[2]),
+    ("endings", &["abort"], &[2]),
+    ("endings", &["exit"], &[2]),
+    ("endings", &["crash"], &[2]),
+    ("endings", &["early"], &[2]),
+    ("endings", &["attribute"], &[2]),
+    ("endings", &["code"], &[2]),
+    ("endings", &["quick"], &[2]),
+    ("forks", &[], &[2]),
+    ("threads", &[], &[2]),
+    ("signals", &[], &[2]),
+    ("training", &["20", "1000"], &[2, 4]),
+    ("flood", &[], &[1]),
+    ("linked", &[], &[2]),
+    ("dlopened", &[], &[2]),
+];
+
+/// One test a program, its arguments, MPI and number of ranks; modes are compared inside.
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (name, args, ranks) in CASES {
+        // MPICH's ranks spin while they wait: with twice as many as cores a test of a second
+        // takes minutes. Four MPICH ranks are run by the trainer's check.
+        for mpi in Mpi::BOTH {
+            for ranks in ranks.iter().filter(|ranks| mpi != Mpi::Mpich || **ranks <= 3) {
+                let label = [&[*name][..], *args].concat().join("_");
+                let title = format!("agrees::{label}::{}::{ranks}_ranks", mpi.name());
+                trials.push(Trial::test(title, move || {
+                    agrees(name, args, mpi, *ranks).map_err(Into::into)
+                }));
+            }
+        }
+    }
+    for mpi in Mpi::BOTH {
+        let title = |what: &str| format!("sees::{what}::{}", mpi.name());
+        trials.push(Trial::test(title("every_call_once"), move || {
+            sees_every_call_once(mpi).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("drops_are_counted"), move || {
+            counts_drops(mpi).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("losses_and_marks"), move || {
+            keeps_reports(mpi).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("no_folder_for_the_report"), move || {
+            survives_no_folder(mpi).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("a_full_disk_for_the_report"), move || {
+            survives_a_full_disk(mpi).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("bad_variables"), move || {
+            survives_bad_variables(mpi).map_err(Into::into)
+        }));
+    }
+    trials
+}
+
+fn agrees(name: &str, args: &[&str], mpi: Mpi, ranks: u32) -> Result<(), String> {
+    let job = Job::new(name, mpi, ranks, args);
+    let native = settled(job.run()?, mpi, args);
+    for mode in ["advise", "observe", "off"] {
+        // A linked program differs by design in what pas.h answers when PAS is off.
+        if name == "linked" && mode == "off" {
+            continue;
+        }
+        let other = job.clone().preloaded().with("PAS_MODE", mode).run()?;
+        let other = settled(other, mpi, args);
+        agree(&native, &other, 0).map_err(|error| format!("PAS_MODE={mode}: {error}"))?;
+    }
+    let fake = FakePasd::tcp(Script::Good);
+    // A port where nobody listens costs one line, of rank 0.
+    for (url, lines_max) in [(fake.url.as_str(), 0), ("http://127.0.0.1:1", 1)] {
+        let other = settled(job.clone().preloaded().with("PAS_URL", url).run()?, mpi, args);
+        agree(&native, &other, lines_max).map_err(|error| format!("PAS_URL={url}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Hydra answers with the signal of whichever rank it reaps first: of one that crashed (SIGABRT,
+/// 6) or of one that it has ended for that (SIGTERM, 15; natively in one of some 40 runs).
+fn settled(mut outcome: Outcome, mpi: Mpi, args: &[&str]) -> Outcome {
+    if mpi == Mpi::Mpich && args == ["crash"] && outcome.code == 15 {
+        outcome.code = 6;
+    }
+    outcome
+}
+
+/// Runs a job with a report folder and reads the reports, by rank.
+fn reports(job: Job) -> Result<Vec<serde_json::Value>, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let ranks = job.ranks;
+    let job = job.preloaded().with("PAS_REPORT_DIR", folder.path().display().to_string());
+    let outcome = job.run()?;
+    if outcome.code != 0 {
+        return Err(format!("exit code {}: {}", outcome.code, outcome.stderr));
+    }
+    (0..ranks).map(|rank| read_report(folder.path(), rank)).collect()
+}
+
+fn read_report(folder: &Path, rank: u32) -> Result<serde_json::Value, String> {
+    let path = folder.join(format!("rank-{rank}.json"));
+    let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
+
+/// The sum over communicators of a column of the calls' table.
+fn sum(report: &serde_json::Value, call: &str, column: &str) -> u64 {
+    let rows = report["calls"].as_array().into_iter().flatten();
+    rows.filter(|row| row["call"] == call).filter_map(|row| row[column].as_u64()).sum()
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
+    if got == wanted { Ok(()) } else { Err(format!("{what}: {got:?}, expected {wanted:?}")) }
+}
+
+fn sees_every_call_once(mpi: Mpi) -> Result<(), String> {
+    for report in reports(Job::new("training", mpi, 2, &["25", "500"]))? {
+        expect("allreduces", sum(&report, "MPI_Allreduce", "count"), 100)?;
+        expect("their bytes", sum(&report, "MPI_Allreduce", "bytes"), 25 * (3 * (4 << 18) + 8))?;
+    }
+    for report in reports(Job::new("nonblocking", mpi, 2, &[]))? {
+        for call in ["MPI_Ibarrier", "MPI_Ibcast", "MPI_Ialltoallw", "MPI_Iscan", "MPI_Iexscan"] {
+            expect(call, sum(&report, call, "count"), 4)?;
+        }
+        expect("of a derived type", sum(&report, "MPI_Ibcast", "bytes"), 4 * 10 * 16)?;
+        expect("of vectors", sum(&report, "MPI_Ialltoallv", "bytes"), 4 * 2 * 4 * 8)?;
+    }
+    for report in reports(Job::new("comms", mpi, 2, &[]))? {
+        expect("dups", sum(&report, "MPI_Comm_dup", "count"), 201)?;
+        expect("failed", sum(&report, "MPI_Comm_dup", "failed"), 0)?;
+        let named = report["comms"].as_array().into_iter().flatten();
+        expect("a name", named.filter(|comm| comm["name"] == "MPI_COMM_WORLD").count(), 1)?;
+    }
+    for report in reports(Job::new("errors", mpi, 2, &[]))? {
+        expect("failed allreduces", sum(&report, "MPI_Allreduce", "failed"), 2)?;
+        expect("of so many", sum(&report, "MPI_Allreduce", "count"), 3)?;
+    }
+    Ok(())
+}
+
+fn counts_drops(mpi: Mpi) -> Result<(), String> {
+    let report = reports(Job::new("flood", mpi, 1, &[]))?.remove(0);
+    let counter = |name: &str| report["counters"][name].as_u64().unwrap_or(0);
+    let seen = sum(&report, "MPI_Send", "count") + sum(&report, "MPI_Allreduce", "count");
+    expect("recorded and dropped", counter("bypass.ring_full") + seen, 2_001_000)?;
+    expect("recorded", counter("calls_recorded"), seen)
+}
+
+fn keeps_reports(mpi: Mpi) -> Result<(), String> {
+    let report = reports(Job::new("linked", mpi, 2, &[]))?.remove(0);
+    expect("losses", report["losses"].as_array().map_or(0, Vec::len), 31)?;
+    expect("marked phases", report["marks"].as_array().map_or(0, Vec::len), 30)?;
+    expect("a target", report["hint"]["targets"]["accuracy"].as_f64(), Some(0.9))?;
+    expect("a trend", report["hint"]["trend"].as_str(), Some("improving"))
+}
+
+/// A folder that cannot be made, and a full file system: one line, the job's own exit code.
+fn survives_no_folder(mpi: Mpi) -> Result<(), String> {
+    let job = Job::new("endings", mpi, 2, &["code"]);
+    let native = job.run()?;
+    for folder in ["/proc/no-such-folder", "/dev/full/folder"] {
+        let other = job.clone().preloaded().with("PAS_REPORT_DIR", folder).run()?;
+        agree(&native, &other, 2)?;
+        let lines = other.stderr.lines().filter(|line| line.contains("no report of rank")).count();
+        expect("lines", lines, 2)?;
+    }
+    Ok(())
+}
+
+/// The report's disk is full: half a report must not be left, and the exit code is the job's own.
+fn survives_a_full_disk(mpi: Mpi) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().display().to_string();
+    let job = Job::new("training", mpi, 2, &["20", "1000"]);
+    let native = job.run()?;
+    // A file system of one page, in a mount namespace of its own: needs root, as CI has.
+    let mount = format!(
+        "mount -t tmpfs -o size=4k tmpfs {path} && \"$@\"; code=$?; ls -A {path}; exit $code"
+    );
+    let inner = job.preloaded().with("PAS_REPORT_DIR", path.clone()).command();
+    let mut outer = Command::new("unshare");
+    outer.args(["--mount", "sh", "-c", &mount, "sh"]);
+    outer.arg(inner.get_program()).args(inner.get_args());
+    outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let other = finish(outer, Duration::from_secs(60))?;
+    agree(&native, &other, 2)?;
+    let lines = other.stderr.lines().filter(|line| line.contains("no report of rank")).count();
+    expect("lines", lines, 2)
+}
+
+fn survives_bad_variables(mpi: Mpi) -> Result<(), String> {
+    let job = Job::new("endings", mpi, 2, &["return"]);
+    let native = job.run()?;
+    let bad = job.preloaded().with("PAS_MODE", "loud").with("PAS_URL", "nonsense");
+    let other = bad.with("PAS_DRAIN_MS", "soon").run()?;
+    agree(&native, &other, 3)?;
+    for name in ["PAS_MODE", "PAS_URL", "PAS_DRAIN_MS"] {
+        let told = other.stderr.lines().filter(|line| line.contains(name)).count();
+        expect(name, told, 1)?;
+    }
+    Ok(())
+}

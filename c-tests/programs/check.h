@@ -1,0 +1,50 @@
+/* Shared by the test programs: every rank's lines, printed by rank 0 in rank order, so that
+ * standard output is the same in every run. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char check_lines[1 << 14];
+
+/* Notes a line of this rank. */
+static inline void note(const char *format, ...) {
+    size_t used = strlen(check_lines);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(check_lines + used, sizeof check_lines - used - 1, format, args);
+    va_end(args);
+    strcat(check_lines, "\n");
+}
+
+/* A fingerprint of a buffer's bits. */
+static inline unsigned long bits(const void *buffer, size_t bytes) {
+    unsigned long hash = 0xcbf29ce484222325ul;
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ ((const unsigned char *)buffer)[i]) * 0x100000001b3ul;
+    return hash;
+}
+
+/* Prints the noted lines of all ranks; collective over MPI_COMM_WORLD. */
+static inline void print_notes(void) {
+    int rank, size;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank != 0) {
+        MPI_Send(check_lines, sizeof check_lines, MPI_CHAR, 0, 99, MPI_COMM_WORLD);
+        return;
+    }
+    char *other = malloc(sizeof check_lines);
+    printf("rank 0\n%s", check_lines);
+    for (int from = 1; from < size; from++) {
+        MPI_Recv(other, sizeof check_lines, MPI_CHAR, from, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("rank %d\n%s", from, other);
+    }
+    free(other);
+    fflush(stdout);
+}
+
+#endif
