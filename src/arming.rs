@@ -10,6 +10,8 @@ use crate::preload::guard::Rings;
 use crate::skip::{Bypass, Fault};
 use crate::worker::{self, Control};
 use crate::{say, sys};
+use pas_core::detector;
+use pas_core::library::{Forced, Library};
 use pas_core::wire::Mode;
 use std::sync::Once;
 use std::time::{Duration, Instant};
@@ -63,8 +65,22 @@ fn build() -> Option<&'static Life> {
     let number = life::next_number();
     let (rings, worker) = (Rings::new(), Control::new());
     let scale = Scale::start();
-    let life = Life { number, mpi, comms, rings, settings, job, scale, worker };
+    let detecting = detector_settings(&mpi);
+    let life = Life { number, mpi, comms, rings, settings, job, detecting, scale, worker };
     Some(Box::leak(Box::new(life)))
+}
+
+/// What the detector must know of this process. Read here, on the thread that called `MPI_Init`: the
+/// program may change its environment later, and a worker that reads it then would race.
+fn detector_settings(mpi: &Mpi) -> detector::Settings {
+    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    detector::Settings {
+        library: Library::parse(&mpi.library),
+        forced: Forced::from_env(std::env::vars_os().map(|(k, v)| (lossy(k), lossy(v)))),
+        // Open MPI's name, then hydra's.
+        ranks_per_host: number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")),
+    }
 }
 
 /// The library's own panics are caught and counted; their text would be noise to the user.

@@ -24,6 +24,7 @@ use crate::preload::flavor::Mpi;
 use crate::preload::guard::Rings;
 use crate::skip::Fault;
 use crate::worker::Control;
+use pas_core::detector;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
@@ -117,6 +118,8 @@ pub struct Life {
     pub settings: Settings,
     /// Who this rank is.
     pub job: Job,
+    /// What the detector must know of this process.
+    pub detecting: detector::Settings,
     /// The clock; its zero is the end of `MPI_Init`.
     pub scale: Scale,
     /// The worker's letter box and its figures.

@@ -12,6 +12,7 @@ use sums::Sums;
 
 use crate::agent::Agent;
 use crate::life::{self, Life, State};
+use crate::preload::ring;
 use crate::report;
 use crate::skip::Fault;
 use crate::{say, sys};
@@ -20,10 +21,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
-/// Longest time between two looks at the rings while records come in.
+/// Time between two looks at the rings. A ring has room for 8 ms of 10^6 calls a second, and a
+/// rank whose cores all compute feels every wake-up.
+const REST: Duration = Duration::from_millis(5);
+/// Likewise while a look finds more than [`MANY`] records.
 const BUSY: Duration = Duration::from_millis(1);
-/// Likewise while none do. A ring that starts to fill at 10^6 calls a second has room for 8 ms.
-const IDLE: Duration = Duration::from_millis(5);
+/// See [`BUSY`].
+const MANY: usize = ring::CAPACITY / 8;
 /// The worker's stack: JSON and HTTP need a few pages of it.
 const STACK_BYTES: usize = 512 << 10;
 
@@ -127,7 +131,7 @@ fn run(life: &'static Life) {
     loop {
         let records = collector.lock().collect();
         agent.step(&collector);
-        let rest = if records > 0 { BUSY } else { IDLE };
+        let rest = if records > MANY { BUSY } else { REST };
         if let Some(deadline) = life.worker.sleep(rest) {
             return finish(life, &collector, &mut agent, deadline);
         }

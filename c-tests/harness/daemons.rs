@@ -284,7 +284,8 @@ fn loses_a_rank(mpi: Mpi) -> Result<(), String> {
     let result = wait_for(|| pasd.up("victim") > 0);
     let killed = Command::new("kill").args(["-9", "--", &group]).status();
     // Open MPI starts its ranks in process groups of their own.
-    let _ = Command::new("pkill").args(["-9", "-f", "training.* 3000 20000"]).status();
+    let ranks = format!("training.{} 3000 20000", mpi.name());
+    let _ = Command::new("pkill").args(["-9", "-f", &ranks]).status();
     let _ = victim.wait();
     result?;
     killed.map_err(|error| error.to_string())?;

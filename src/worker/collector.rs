@@ -6,9 +6,8 @@ use crate::life::Life;
 use crate::preload::clock::Scale;
 use crate::preload::ring::Record;
 use crate::sys;
-use pas_core::detector::{self, Detector, Due, Notice};
+use pas_core::detector::{Detector, Due, Notice};
 use pas_core::event::{CommId, Event, Flags};
-use pas_core::library::{Forced, Library};
 use pas_core::op::Kind;
 use pas_core::units::{Nanos, Time};
 use pas_core::wire::{
@@ -44,18 +43,6 @@ struct Met {
     leads: bool,
 }
 
-/// What the detector must know of this process.
-fn detector_settings(life: &Life) -> detector::Settings {
-    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
-    detector::Settings {
-        library: Library::parse(&life.mpi.library),
-        forced: Forced::from_env(std::env::vars_os().map(|(k, v)| (lossy(k), lossy(v)))),
-        // Open MPI's name, then hydra's.
-        ranks_per_host: number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")),
-    }
-}
-
 impl Collector {
     /// A collector that starts now: its time 0 is the end of `MPI_Init`.
     pub fn new(life: &'static Life) -> Collector {
@@ -64,7 +51,7 @@ impl Collector {
             life,
             scale: life.scale,
             started_unix_us: u64::try_from(unix.as_micros()).unwrap_or(u64::MAX),
-            detector: Detector::new(detector_settings(life)),
+            detector: Detector::new(life.detecting.clone()),
             comms: BTreeMap::new(),
             reports: BTreeMap::new(),
             sums: Sums::default(),
