@@ -3,24 +3,33 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-/// Images and their labels, in memory.
-struct Dataset {
+/// One split. Images stay in the file and are read as batches ask for them: PatchCamelyon's are
+/// 7 GB, and each rank of a machine would hold its own copy.
+class Dataset {
+  public:
     static constexpr std::size_t side = 96;
     static constexpr std::size_t channels = 3;
     static constexpr std::size_t image_bytes = side * side * channels;
 
-    std::vector<std::uint8_t> pixels; // count x 96 x 96 x 3
-    std::vector<std::uint8_t> labels; // count, 0 or 1
+    /// Opens `camelyonpatch_level_2_split_{split}_{x,y}.h5` in a folder.
+    /// Throws std::runtime_error with the file and the reason, as `read_image` does.
+    Dataset(const std::string &folder, const std::string &split);
+    ~Dataset();
 
     std::size_t count() const { return labels.size(); }
-    const std::uint8_t *image(std::size_t index) const { return &pixels[index * image_bytes]; }
+    /// Whether the image's centre holds what is looked for: 0 or 1.
+    std::uint8_t label(std::size_t index) const { return labels[index]; }
+    /// Reads an image's `image_bytes`, row by row, channels last.
+    void read_image(std::size_t index, std::uint8_t *to) const;
     /// Share of the more frequent label: what guessing it always would score.
     double majority_share() const;
 
-    /// Reads `camelyonpatch_level_2_split_{split}_{x,y}.h5` from a folder.
-    /// Throws std::runtime_error with the file and the reason.
-    static Dataset read(const std::string &folder, const std::string &split);
+  private:
+    class Bytes; // an HDF5 data set of unsigned bytes
+    std::unique_ptr<Bytes> images;
+    std::vector<std::uint8_t> labels;
 };

@@ -1,12 +1,13 @@
 // Synchronous data-parallel training of a small CNN on PatchCamelyon files.
 //
-// Every rank holds the whole data set and the same parameters; a step's batch is shared out over
-// the ranks, gradients are averaged by MPI_Allreduce, and rank 0 prints loss and accuracy. For a
-// fixed seed and number of ranks the output is the same bit for bit: no time is printed, and the
-// last line is a fingerprint of the parameters.
+// Every rank holds the same parameters and walks over the images in the same order; a step's batch
+// is shared out over the ranks, gradients are averaged by MPI_Allreduce, and rank 0 prints loss and
+// accuracy. For a fixed seed and number of ranks the output is the same bit for bit: no time is
+// printed, and the last line is a fingerprint of the parameters.
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -144,8 +145,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     try {
-        const auto train_data = Dataset::read(options.data, "train");
-        const auto test_data = Dataset::read(options.data, "test");
+        const Dataset train_data(options.data, "train");
+        const Dataset test_data(options.data, "test");
         Net net(options.seed);
         train(options, train_data, net, rank, ranks);
         const Outcome result = test(test_data, net, rank, ranks);

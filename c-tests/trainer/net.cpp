@@ -36,15 +36,17 @@ torch::Tensor images_of(const Dataset &data, const std::vector<std::size_t> &bat
     const auto count = static_cast<std::int64_t>(batch.size());
     auto bytes = torch::empty({count, side, side, 3}, torch::kUInt8);
     auto *to = bytes.data_ptr<std::uint8_t>();
-    for (const std::size_t index : batch)
-        to = std::copy_n(data.image(index), Dataset::image_bytes, to);
+    for (const std::size_t index : batch) {
+        data.read_image(index, to);
+        to += Dataset::image_bytes;
+    }
     return bytes.permute({0, 3, 1, 2}).to(torch::kFloat).div(127.5).sub(1.0).contiguous();
 }
 
 torch::Tensor labels_of(const Dataset &data, const std::vector<std::size_t> &batch) {
     auto labels = torch::empty({static_cast<std::int64_t>(batch.size())}, torch::kLong);
     auto *to = labels.data_ptr<std::int64_t>();
-    for (const std::size_t index : batch) *to++ = data.labels[index];
+    for (const std::size_t index : batch) *to++ = data.label(index);
     return labels;
 }
 
