@@ -1,6 +1,6 @@
 //! The functions of `include/pas.h`.
 //!
-//! [`c_fn!`] is the only way to define one, and it is the panic boundary: what a function answers
+//! `c_fn!` is the only way to define one, and it is the panic boundary: what a function answers
 //! when PAS itself is at fault stands in its definition.
 #![expect(unsafe_code, reason = "exports C functions and reads the caller's strings")]
 
