@@ -69,8 +69,9 @@ pub struct CommFacts {
     pub members: Option<Members>,
 }
 
-/// Ranks translated at a time: bounds the memory that a communicator of any size costs here.
-const TRANSLATE_CHUNK: usize = 1024;
+/// Ranks translated at a time: a communicator of any size costs so little of the caller's stack,
+/// which may be of the least size that there is.
+const TRANSLATE_CHUNK: usize = 128;
 
 impl Mpi {
     /// Recognises the MPI that is loaded. To be called once `MPI_Init` has succeeded. `None` for
