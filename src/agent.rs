@@ -35,6 +35,8 @@ const REPORT: Duration = Duration::from_millis(2000);
 const PAUSE_MIN_MS: u64 = 100;
 /// See [`PAUSE_MIN_MS`].
 const PAUSE_MAX_MS: u64 = 5_000;
+/// Heartbeats are sent so often at most and at least, whatever the daemon asks for.
+const HEARTBEAT_NS: std::ops::RangeInclusive<u64> = 50_000_000..=60_000_000_000;
 /// Hints are sent at most so often.
 const HINT_EVERY_NS: u64 = 200_000_000;
 /// Circuits should be up so long before the phase, over the fabric's own delays.
@@ -176,8 +178,7 @@ impl Agent {
             http.ask::<Registered>("POST", &self.job_path("/ranks"), &self.registration(), ANSWER);
         match answer {
             Ok(session) => {
-                self.pause_ms = PAUSE_MIN_MS;
-                self.next_ns = sys::monotonic_ns() + session.heartbeat_ns.0;
+                self.next_ns = next_heartbeat_ns(&session);
                 self.set_link(Link::Up);
                 if self.life.job.rank == 0 {
                     self.tell_registered(&session.fabric);
@@ -214,6 +215,11 @@ impl Agent {
             ));
         }
         self.set_link(if self.session.is_some() { Link::Lost } else { Link::Asking });
+        self.pause();
+    }
+
+    /// Asks nothing for a while, longer each time; a heartbeat that is answered ends that.
+    fn pause(&mut self) {
         // Jitter by rank, so that the ranks of a job do not come back all at once.
         let jitter = u64::from(self.life.job.rank).wrapping_mul(0x9e37_79b9) % self.pause_ms;
         self.next_ns = sys::monotonic_ns() + (self.pause_ms + jitter) * 1_000_000;
@@ -226,7 +232,7 @@ impl Agent {
         match failure {
             Failure::Refused(404 | 409, _) => {
                 self.set_link(Link::Lost);
-                self.next_ns = sys::monotonic_ns() + PAUSE_MIN_MS * 1_000_000;
+                self.pause();
             }
             Failure::Refused(400..500, _) => failure.fault().count(),
             _ => self.lose(failure),
@@ -239,9 +245,10 @@ impl Agent {
         let incarnation = session.incarnation;
         let body = Heartbeat { version: VERSION, incarnation, calls };
         let path = self.job_path(&format!("/ranks/{}/heartbeat", self.life.job.rank));
-        self.next_ns = sys::monotonic_ns() + session.heartbeat_ns.0;
-        if let Err(failure) = http.tell("POST", &path, &body, ANSWER) {
-            self.after_failure(&failure);
+        self.next_ns = next_heartbeat_ns(session);
+        match http.tell("POST", &path, &body, ANSWER) {
+            Ok(()) => self.pause_ms = PAUSE_MIN_MS,
+            Err(failure) => self.after_failure(&failure),
         }
     }
 
@@ -337,4 +344,9 @@ impl Agent {
             failure.fault().count();
         }
     }
+}
+
+/// When the next heartbeat is due, on the monotonic clock.
+fn next_heartbeat_ns(session: &Registered) -> u64 {
+    sys::monotonic_ns() + session.heartbeat_ns.0.clamp(*HEARTBEAT_NS.start(), *HEARTBEAT_NS.end())
 }

@@ -10,7 +10,8 @@ use crate::sys;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use pas_core::op::Collective;
 use pas_core::pattern::Pattern;
-use pas_core::wire::Mode;
+use pas_core::wire::validate::plain;
+use pas_core::wire::{self, Mode};
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -38,10 +39,10 @@ pub struct Name {
 }
 
 impl Name {
-    /// The name as text; what is no UTF-8 is replaced.
+    /// The name as text; what is no UTF-8 or would end a line is replaced.
     pub fn text(&self) -> String {
         let bytes = self.bytes.get(..usize::from(self.length)).unwrap_or_default();
-        String::from_utf8_lossy(bytes).into_owned()
+        plain(&String::from_utf8_lossy(bytes), wire::validate::NAME_BYTES_MAX)
     }
 }
 

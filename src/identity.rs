@@ -6,6 +6,7 @@
 
 use crate::knobs::{Settings, is_job_id};
 use crate::sys;
+use pas_core::wire::validate::{NAME_BYTES_MAX, plain};
 use std::fs;
 
 /// This rank.
@@ -46,8 +47,8 @@ impl Job {
             id,
             rank,
             world_size,
-            host: host.replace("{rank}", &rank.to_string()),
-            program: program.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            host: plain(&host.replace("{rank}", &rank.to_string()), NAME_BYTES_MAX),
+            program: plain(&program.unwrap_or_default().to_string_lossy(), NAME_BYTES_MAX),
         }
     }
 }

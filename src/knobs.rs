@@ -130,7 +130,8 @@ impl Settings {
             url: reader.get("PAS_URL", |value| is_url(value).then(|| value.to_owned())),
             job_id: reader.get("PAS_JOB_ID", |value| is_job_id(value).then(|| value.to_owned())),
             host: reader.get("PAS_HOST", text),
-            report_dir: reader.get("PAS_REPORT_DIR", text).map(Into::into),
+            // The program may change its folder before the report is written.
+            report_dir: reader.get("PAS_REPORT_DIR", |value| std::path::absolute(value).ok()),
             drain: reader
                 .get("PAS_DRAIN_MS", |value| value.parse().ok().filter(|ms| *ms <= 10_000))
                 .map_or(Duration::from_millis(500), Duration::from_millis),

@@ -1,7 +1,7 @@
 //! The few system calls that std does not offer, each in a safe wrapper.
 #![expect(unsafe_code, reason = "system calls through libc")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -109,6 +109,32 @@ pub fn thread_key(destructor: unsafe extern "C" fn(*mut c_void)) -> Option<libc:
 pub fn set_thread_value(key: libc::pthread_key_t, value: *const c_void) {
     // SAFETY: the key came from `thread_key`.
     unsafe { libc::pthread_setspecific(key, value) };
+}
+
+/// Bytes of thread-local variables of the loaded objects. glibc takes those of a new thread out
+/// of the stack that it was asked for.
+pub fn thread_local_bytes() -> usize {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        sum: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader passes a live info with dlpi_phnum headers; `sum` is the one below.
+        unsafe {
+            let sum = &mut *sum.cast::<usize>();
+            for index in 0..usize::from((*info).dlpi_phnum) {
+                let header = &*(*info).dlpi_phdr.add(index);
+                if header.p_type == libc::PT_TLS {
+                    *sum += (header.p_memsz + header.p_align) as usize;
+                }
+            }
+        }
+        0
+    }
+    let mut sum = 0usize;
+    // SAFETY: `visit` fits the callback's type, and the sum outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut sum).cast()) };
+    sum
 }
 
 /// Connects to a Unix socket without ever blocking: a stopped daemon with a full queue answers

@@ -105,7 +105,8 @@ impl Control {
 
 /// Starts the worker of a life; false, counted, where there is no thread to be had.
 pub fn start(life: &'static Life) -> bool {
-    let builder = std::thread::Builder::new().name("pas-worker".into()).stack_size(STACK_BYTES);
+    let stack_bytes = STACK_BYTES + sys::thread_local_bytes();
+    let builder = std::thread::Builder::new().name("pas-worker".into()).stack_size(stack_bytes);
     let started = sys::with_signals_blocked(|| {
         builder.spawn(move || {
             life::guarded(|| run(life));

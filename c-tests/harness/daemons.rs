@@ -39,7 +39,7 @@ pub fn trials() -> Vec<Trial> {
             let title = format!("daemon::answers_{script:?}::{}", mpi.name()).to_lowercase();
             trials.push(Trial::test(title, move || survives(mpi, script).map_err(Into::into)));
         }
-        let tests: [(&str, Test); 8] = [
+        let tests: [(&str, Test); 9] = [
             ("is_asked_what_it_should_be", is_asked),
             ("is_asked_over_a_unix_socket", is_asked_over_unix),
             ("is_away_and_comes_back", comes_back),
@@ -48,6 +48,7 @@ pub fn trials() -> Vec<Trial> {
             ("real_is_stopped_and_goes_on", stopped),
             ("real_loses_a_rank_and_releases", loses_a_rank),
             ("real_grants_circuits", grants_circuits),
+            ("real_takes_every_name", takes_every_name),
         ];
         for (name, test) in tests {
             let title = format!("daemon::{name}::{}", mpi.name());
@@ -257,6 +258,27 @@ fn grants_circuits(mpi: Mpi) -> Result<(), String> {
     match (&ended["state"], ended["circuits"].as_array().map(Vec::len)) {
         (state, Some(0)) if state == "ended" => Ok(()),
         other => Err(format!("after good-bye: {other:?}")),
+    }
+}
+
+/// Names of the program's choice, and of the machine's, make no message one that pasd refuses.
+fn takes_every_name(mpi: Mpi) -> Result<(), String> {
+    let pasd = Pasd::start(10_000)?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let job = Job::new("names", mpi, 2, &[]);
+    let native = job.run()?;
+    let job = job.preloaded().with("PAS_URL", pasd.url.clone()).with("PAS_JOB_ID", "names");
+    let job = job.with("PAS_REPORT_DIR", folder.path().display().to_string());
+    agree(&native, &job.with("PAS_HOST", "a\tb\u{7}").run()?, 0)?;
+    let text = fs::read_to_string(folder.path().join("rank-0.json"));
+    let text = text.map_err(|error| error.to_string())?;
+    if text.contains("fault.daemon_refused_message") {
+        return Err(format!("pasd refused something: {text}"));
+    }
+    let report = pasd.get("/v1/jobs/names/report")?;
+    match report["ranks"].as_array().map(Vec::len) {
+        Some(2) => Ok(()),
+        other => Err(format!("{other:?} reports of 2 ranks reached pasd: {report}")),
     }
 }
 

@@ -98,6 +98,7 @@ fn layouts(mpi: Mpi, facts: &Facts) -> Result<(), String> {
     expect("MPI_SOURCE is where the table says", source, true)?;
     expect("MPI_PROC_NULL", constant(&text, "MPI_PROC_NULL")?, facts.proc_null.into())?;
     expect("MPI_ANY_SOURCE", constant(&text, "MPI_ANY_SOURCE")?, facts.any_source.into())?;
+    expect("MPI_ROOT", constant(&text, "MPI_ROOT")?, facts.root.into())?;
     expect("MPI_ERR_OTHER", constant(&text, "MPI_ERR_OTHER")?, facts.err_other.into())?;
     let longest = |name| constant(&text, name).map(|value| value as usize);
     let name = longest("MPI_MAX_OBJECT_NAME").or_else(|_| longest("OPAL_MAX_OBJECT_NAME"))?;

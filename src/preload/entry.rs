@@ -32,7 +32,8 @@ pub struct Facts {
     pub peer: c_int,
     /// The status of a receive.
     pub status: *const c_void,
-    /// The buffer that may be `MPI_IN_PLACE`, and what holds instead if it is.
+    /// The buffer that may be `MPI_IN_PLACE`. If it is, or if the peer is `MPI_ROOT`, the MPI
+    /// ignores the arguments named above, which may then be anything, and these hold instead.
     pub in_place: *const c_void,
     /// See `in_place`.
     pub in_place_count: c_int,
@@ -197,10 +198,12 @@ unsafe fn fill(record: &mut Record, guard: &Guard, facts: &Facts) {
         record.flags = record.flags.with(Flags::PREDEFINED_OP);
     }
     let in_place = !facts.in_place.is_null() && mpi.is_in_place(facts.in_place);
-    let block = match in_place {
+    if in_place {
+        record.flags = record.flags.with(Flags::IN_PLACE);
+    }
+    let block = match in_place || mpi.is_root(facts.peer) {
         false => (facts.count, facts.datatype, facts.counts, facts.datatypes),
         true => {
-            record.flags = record.flags.with(Flags::IN_PLACE);
             let counts = (facts.in_place_counts, facts.in_place_datatypes);
             (facts.in_place_count, facts.in_place_datatype, counts.0, counts.1)
         }

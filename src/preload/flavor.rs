@@ -12,6 +12,7 @@ use super::real;
 use crate::life;
 use facts::{Constant, Facts, Predefined};
 use pas_core::members::Members;
+use pas_core::wire::validate::{NAME_BYTES_MAX, plain};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
@@ -68,8 +69,9 @@ pub struct CommFacts {
     pub members: Option<Members>,
 }
 
-/// Ranks translated at a time: bounds the memory that a communicator of any size costs here.
-const TRANSLATE_CHUNK: usize = 1024;
+/// Ranks translated at a time: a communicator of any size costs so little of the caller's stack,
+/// which may be of the least size that there is.
+const TRANSLATE_CHUNK: usize = 128;
 
 impl Mpi {
     /// Recognises the MPI that is loaded. To be called once `MPI_Init` has succeeded. `None` for
@@ -157,6 +159,12 @@ impl Mpi {
         peer == self.facts.proc_null
     }
 
+    /// True for `MPI_ROOT`: the caller is the root, over an inter-communicator.
+    #[inline(always)]
+    pub fn is_root(&self, peer: c_int) -> bool {
+        peer == self.facts.root
+    }
+
     /// The source that a receive named, or, where it named any, the one in its status.
     ///
     /// # Safety
@@ -235,7 +243,7 @@ impl Mpi {
             (self.queries.comm_get_name)(handle, buffer.as_mut_ptr().cast(), &mut length);
         }
         let name = CStr::from_bytes_until_nul(&buffer).map(CStr::to_string_lossy);
-        name.map(|name| name.into_owned()).unwrap_or_default()
+        plain(&name.unwrap_or_default(), NAME_BYTES_MAX)
     }
 
     fn comm_members(&self, handle: usize, size: u32) -> Option<Members> {

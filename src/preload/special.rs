@@ -13,6 +13,7 @@ use super::table::{Handle, In, Int, IntOut, Out};
 use super::{clock, guard};
 use crate::{arming, life};
 use pas_core::op::Op;
+use pas_core::wire::validate::{NAME_BYTES_MAX, plain};
 use std::ffi::{CStr, c_int};
 
 /// `MPI_Init`.
@@ -120,7 +121,8 @@ pub unsafe extern "C-unwind" fn MPI_Comm_set_name(comm: Handle, comm_name: In) -
             let Some(life) = life::current() else { return };
             // SAFETY: the MPI has just read the same string and found it good.
             let name = unsafe { CStr::from_ptr(comm_name.cast()) };
-            life.comms.rename(life.mpi.handle(comm), name.to_string_lossy().into_owned());
+            life.comms
+                .rename(life.mpi.handle(comm), plain(&name.to_string_lossy(), NAME_BYTES_MAX));
         });
     }
     result

@@ -67,7 +67,8 @@ macro_rules! rows {
             // ---- Chapter 5: collectives ---------------------------------------------------
             MPI_Barrier(comm: Handle) Barrier { comm: comm }
             MPI_Bcast(buffer: Out, count: Int, datatype: Handle, root: Int, comm: Handle)
-                Bcast { comm: comm, count: count, datatype: datatype, peer: root }
+                Bcast { comm: comm, count: count, datatype: datatype, peer: root,
+                        in_place_count: count, in_place_datatype: datatype }
             MPI_Gather(sendbuf: In, sendcount: Int, sendtype: Handle, recvbuf: Out, recvcount: Int,
                        recvtype: Handle, root: Int, comm: Handle)
                 Gather { comm: comm, count: sendcount, datatype: sendtype, peer: root,
@@ -138,7 +139,8 @@ macro_rules! rows {
             MPI_Ibarrier(comm: Handle, request: Out) Ibarrier { comm: comm }
             MPI_Ibcast(buffer: Out, count: Int, datatype: Handle, root: Int, comm: Handle,
                        request: Out)
-                Ibcast { comm: comm, count: count, datatype: datatype, peer: root }
+                Ibcast { comm: comm, count: count, datatype: datatype, peer: root,
+                         in_place_count: count, in_place_datatype: datatype }
             MPI_Igather(sendbuf: In, sendcount: Int, sendtype: Handle, recvbuf: Out,
                         recvcount: Int, recvtype: Handle, root: Int, comm: Handle, request: Out)
                 Igather { comm: comm, count: sendcount, datatype: sendtype, peer: root,

@@ -90,6 +90,19 @@ fn text(field: &str, text: &str, least: usize, most: usize) -> Checked {
     ))
 }
 
+/// A text of the world outside as the messages take it: control characters become question marks,
+/// and what goes beyond `most` bytes is cut between characters.
+pub fn plain(text: &str, most: usize) -> String {
+    let mut plain = String::new();
+    for c in text.chars().map(|c| if c.is_control() { '?' } else { c }) {
+        if plain.len() + c.len_utf8() > most {
+            break;
+        }
+        plain.push(c);
+    }
+    plain
+}
+
 /// The beginning of a text that may be long.
 fn shortened(text: &str) -> &str {
     let end = (0..=64.min(text.len())).rev().find(|&end| text.is_char_boundary(end));

@@ -55,6 +55,8 @@ pub struct Facts {
     pub proc_null: i32,
     /// `MPI_ANY_SOURCE`.
     pub any_source: i32,
+    /// `MPI_ROOT`: the root of a collective over an inter-communicator, in its own group.
+    pub root: i32,
     /// `MPI_ERR_OTHER`, for a call that the library below does not have.
     pub err_other: i32,
     /// `MPI_MAX_OBJECT_NAME`.
@@ -77,6 +79,7 @@ pub const OPEN_MPI: Facts = Facts {
     status_source_offset: 0,
     proc_null: -2,
     any_source: -1,
+    root: -4,
     err_other: 16,
     object_name_bytes_max: 64,
     library_version_bytes_max: 256,
@@ -93,6 +96,7 @@ pub const MPICH: Facts = Facts {
     status_source_offset: 8,
     proc_null: -1,
     any_source: -2,
+    root: -3,
     err_other: 15,
     object_name_bytes_max: 128,
     library_version_bytes_max: 8192,

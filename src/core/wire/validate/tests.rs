@@ -190,3 +190,17 @@ fn hints_are_finite() {
     refused(with(|m| m.targets.extend([(String::new(), 1.0)])), "targets", "\"\"");
     refused(with(|m| m.metrics = (0..65).map(|i| (i.to_string(), 1.0)).collect()), "metrics", "65");
 }
+
+#[test]
+fn any_text_made_plain_is_valid() {
+    for (given, expected) in [
+        ("", ""),
+        ("world", "world"),
+        ("\u{1b}[2Jtwo\nlines\u{85}", "?[2Jtwo?lines?"),
+        (&"\u{fffd}".repeat(100), &"\u{fffd}".repeat(85)),
+    ] {
+        let made = super::plain(given, super::NAME_BYTES_MAX);
+        assert_eq!(made, expected);
+        assert_eq!(super::text("name", &made, 0, super::NAME_BYTES_MAX), Ok(()));
+    }
+}
