@@ -70,8 +70,8 @@ fn build() -> Option<&'static Life> {
     Some(Box::leak(Box::new(life)))
 }
 
-/// What the detector must know of this process. Read here, on the thread that called `MPI_Init`: the
-/// program may change its environment later, and a worker that reads it then would race.
+/// What the detector must know of this process. Read here, on the thread that called `MPI_Init`:
+/// the program may change its environment later, and a worker that reads it then would race.
 fn detector_settings(mpi: &Mpi) -> detector::Settings {
     let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
