@@ -22,6 +22,8 @@ struct Tls {
     nested: c_ulong,
 }
 
+const _: () = assert!(size_of::<Tls>() == 4 * size_of::<*const c_void>());
+
 unsafe extern "C" {
     fn pas_tls_get() -> *mut Tls;
 }
