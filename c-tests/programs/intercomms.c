@@ -1,7 +1,19 @@
 /* Rooted collectives over an inter-communicator: the root passes MPI_ROOT, and arguments that the
  * MPI ignores there (and in the root's group) may be anything: a null datatype with a count. A
- * query about one of them would end the job: PMPI_Type_size takes the world's error handler. */
+ * query about one of them would end the job: PMPI_Type_size takes the world's error handler. The
+ * counts of a reduce-scatter are those of the local group, which may be the smaller one: they end
+ * at a page that cannot be read. */
 #include "check.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* `count` integers of which nothing behind can be read. */
+static int *at_the_edge(int count) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages + page, page, PROT_NONE);
+    return (int *)(pages + page) - count;
+}
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
@@ -39,6 +51,16 @@ int main(int argc, char **argv) {
     else MPI_Iscatter(NULL, 99, none, got, 1, MPI_INT, root, inter, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     note("bits %016lx", bits(got, sizeof got));
+    int local, whole = 12;
+    MPI_Comm_size(half, &local);
+    int *parts = at_the_edge(local), data[12];
+    for (int i = 0; i < local; i++) parts[i] = whole / local;
+    for (int i = 0; i < whole; i++) data[i] = rank + i, got[i] = 0;
+    MPI_Reduce_scatter(data, got, parts, MPI_INT, MPI_SUM, inter);
+    note("reduce_scatter %016lx", bits(got, sizeof got));
+    MPI_Ireduce_scatter(data, got, parts, MPI_INT, MPI_MAX, inter, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    note("ireduce_scatter %016lx", bits(got, sizeof got));
     MPI_Comm_free(&inter), MPI_Comm_free(&half);
     print_notes();
     MPI_Finalize();

@@ -26,8 +26,10 @@ const COMMS_MAX: usize = 4096;
 pub struct Known {
     /// Its number.
     pub id: CommId,
-    /// Its size.
+    /// Its size; of an inter-communicator, the remote group's.
     pub size: u32,
+    /// True for an inter-communicator.
+    pub is_inter: bool,
 }
 
 /// The registry.
@@ -85,7 +87,7 @@ impl Comms {
             Bypass::CommTableFull.count();
             return None;
         }
-        let known = Known { id: CommId(book.next), size: facts.size };
+        let known = Known { id: CommId(book.next), size: facts.size, is_inter: facts.is_inter };
         if !self.map.insert(handle, pack(known)) {
             Bypass::CommTableFull.count();
             return None;
@@ -165,12 +167,17 @@ impl Book {
     }
 }
 
+/// Sizes are positive C integers, so that their highest bit is free.
+const INTER: u32 = 1 << 31;
+
 fn pack(known: Known) -> u64 {
-    u64::from(known.id.0) << 32 | u64::from(known.size)
+    let inter = if known.is_inter { INTER } else { 0 };
+    u64::from(known.id.0) << 32 | u64::from(known.size | inter)
 }
 
 fn unpack(packed: u64) -> Known {
-    Known { id: CommId((packed >> 32) as u32), size: packed as u32 }
+    let low = packed as u32;
+    Known { id: CommId((packed >> 32) as u32), size: low & !INTER, is_inter: low & INTER != 0 }
 }
 
 /// Mixes fingerprint and occurrence (SplitMix64's finaliser).

@@ -176,7 +176,13 @@ unsafe fn fill(record: &mut Record, guard: &Guard, facts: &Facts) {
     let mut size = 0;
     if facts.comm != 0 {
         match life.comms.lookup(mpi, mpi.handle(facts.comm)) {
-            Some(known) => (record.comm, size) = (known.id, known.size),
+            Some(known) => {
+                record.comm = known.id;
+                // The counts of a reduce-scatter are the local group's: between two groups, of a
+                // length that is not kept, and so they are not read.
+                let local = matches!(record.op, Op::ReduceScatter | Op::IreduceScatter);
+                size = if local && known.is_inter { 0 } else { known.size };
+            }
             None => Bypass::UnknownComm.count(),
         }
     }
@@ -208,7 +214,7 @@ unsafe fn fill(record: &mut Record, guard: &Guard, facts: &Facts) {
             (facts.in_place_count, facts.in_place_datatype, counts.0, counts.1)
         }
     };
-    // SAFETY: a vector of counts or datatypes is as long as the communicator's size.
+    // SAFETY: a vector of counts or datatypes has `size` entries at least.
     let (elements, bytes, whole) = unsafe { volume(mpi, block, size) };
     record.count = u32::try_from(elements).unwrap_or(u32::MAX);
     record.bytes = bytes;
@@ -217,7 +223,8 @@ unsafe fn fill(record: &mut Record, guard: &Guard, facts: &Facts) {
     }
 }
 
-/// Elements and bytes of a block, and whether that is all of it.
+/// Elements and bytes of a block, and whether that is all of it. Of a vector of unknown length,
+/// which is said by a `size` of 0, nothing is read.
 ///
 /// # Safety
 /// Vectors that are not null hold `size` entries.
@@ -275,5 +282,5 @@ unsafe fn vector_volume(
         let scale = |part: u64| part.saturating_mul(size as u64) / summed.max(1) as u64;
         return (scale(elements), scale(bytes), false);
     }
-    (elements, bytes, true)
+    (elements, bytes, size > 0)
 }

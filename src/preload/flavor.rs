@@ -61,6 +61,8 @@ pub struct Mpi {
 pub struct CommFacts {
     /// Ranks; of an inter-communicator, those of the remote group.
     pub size: u32,
+    /// True for an inter-communicator.
+    pub is_inter: bool,
     /// This process's rank in it.
     pub rank: u32,
     /// Its name, if it has one.
@@ -227,6 +229,7 @@ impl Mpi {
         let size = ask(size_query)?;
         Some(CommFacts {
             size,
+            is_inter: inter,
             rank: ask(self.queries.comm_rank)?,
             name: self.comm_name(handle),
             members: if inter { None } else { self.comm_members(handle, size) },
