@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::life::Life;
 use crate::worker::Collector;
-use crate::{say, skip};
+use crate::{say, skip, sys};
 use pas_core::wire::{RankReport, VERSION};
 use std::fs;
 use std::io::{self, Write};
@@ -49,6 +49,10 @@ pub fn write(folder: &Path, report: &RankReport) -> io::Result<()> {
 
 fn write_part(part: &Path, report: &RankReport) -> io::Result<()> {
     let mut file = fs::File::create(part)?;
+    if sys::is_stdio(&file) {
+        // A clone's number is 3 at least.
+        file = file.try_clone()?;
+    }
     file.write_all(&serde_json::to_vec(report)?)?;
     file.flush()
 }

@@ -3,9 +3,11 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::io;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nanoseconds of CLOCK_MONOTONIC: never stepped, the same in all processes of a machine.
@@ -137,6 +139,26 @@ pub fn thread_local_bytes() -> usize {
     sum
 }
 
+/// True for a descriptor that programs take for standard input, output or error. A program that
+/// has closed one of the three must not find a file or socket of ours there.
+pub fn is_stdio(fd: &impl AsRawFd) -> bool {
+    fd.as_raw_fd() <= libc::STDERR_FILENO
+}
+
+/// A new non-blocking stream socket, above the standard streams.
+fn stream_socket(family: c_int) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: a plain system call, whose descriptor is owned at once.
+    let socket = unsafe {
+        match libc::socket(family, kind, 0) {
+            -1 => return Err(io::Error::last_os_error()),
+            fd => OwnedFd::from_raw_fd(fd),
+        }
+    };
+    // A clone's number is 3 at least, and it is close-on-exec as well.
+    if is_stdio(&socket) { socket.try_clone() } else { Ok(socket) }
+}
+
 /// Connects to a Unix socket without ever blocking: a stopped daemon with a full queue answers
 /// `WouldBlock` here, where std's connect would hang.
 pub fn connect_unix(path: &Path) -> io::Result<UnixStream> {
@@ -151,22 +173,51 @@ pub fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     for (to, from) in address.sun_path.iter_mut().zip(bytes) {
         *to = *from as libc::c_char;
     }
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: plain system calls; the descriptor is owned at once; the address is live and its
-    // length is that of its type.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_UNIX, kind, 0);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let socket = OwnedFd::from_raw_fd(fd);
-        let length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-        if libc::connect(fd, (&raw const address).cast(), length) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        socket
-    };
+    let socket = stream_socket(libc::AF_UNIX)?;
+    connect(&socket, &address)?;
     Ok(UnixStream::from(socket))
+}
+
+/// Begins to connect to a TCP address. The connection is up, or has failed, when it can be
+/// written; `take_error` tells which.
+pub fn begin_connect_tcp(to: &SocketAddr) -> io::Result<TcpStream> {
+    let (socket, result) = match to {
+        SocketAddr::V4(to) => {
+            // SAFETY: all-zero is a valid address.
+            let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+            address.sin_family = libc::AF_INET as libc::sa_family_t;
+            address.sin_port = to.port().to_be();
+            address.sin_addr.s_addr = u32::from_ne_bytes(to.ip().octets());
+            let socket = stream_socket(libc::AF_INET)?;
+            let result = connect(&socket, &address);
+            (socket, result)
+        }
+        SocketAddr::V6(to) => {
+            // SAFETY: as above.
+            let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+            address.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+            address.sin6_port = to.port().to_be();
+            address.sin6_addr.s6_addr = to.ip().octets();
+            address.sin6_scope_id = to.scope_id();
+            let socket = stream_socket(libc::AF_INET6)?;
+            let result = connect(&socket, &address);
+            (socket, result)
+        }
+    };
+    match result {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(TcpStream::from(socket)),
+    }
+}
+
+/// `address` is one of libc's address types, its family filled in.
+fn connect<T>(socket: &OwnedFd, address: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the address is live and its length is that of its type.
+    match unsafe { libc::connect(socket.as_raw_fd(), ptr::from_ref(address).cast(), length) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Waits until the descriptor can be read (or written), at most `timeout_ms`.

@@ -16,6 +16,9 @@ const CASES: &[(&str, &[&str], &[u32])] = &[
     ("comms", &[], &[1, 2, 4]),
     ("intercomms", &[], &[2, 3]),
     ("names", &[], &[2]),
+    ("descriptors", &[], &[2]),
+    ("fileio", &[], &[2]),
+    ("crowd", &[], &[1]),
     ("errors", &[], &[2]),
     ("init", &["0"], &[2]),
     ("init", &["1"], &[2]),
@@ -69,6 +72,9 @@ pub fn trials() -> Vec<Trial> {
         }
         trials.push(Trial::test(title("drops_are_counted"), move || {
             counts_drops(mpi).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("more_threads_than_rings"), move || {
+            counts_threads(mpi).map_err(Into::into)
         }));
         trials.push(Trial::test(title("losses_and_marks"), move || {
             keeps_reports(mpi).map_err(Into::into)
@@ -168,6 +174,11 @@ fn sees_every_call_once(mpi: Mpi) -> Result<(), String> {
         let named = report["comms"].as_array().into_iter().flatten();
         expect("a name", named.filter(|comm| comm["name"] == "MPI_COMM_WORLD").count(), 1)?;
     }
+    // The sends and allreduces inside of the MPI's own file layer are not the program's.
+    for report in reports(Job::new("fileio", mpi, 2, &[]))? {
+        expect("allreduces", sum(&report, "MPI_Allreduce", "count"), 20)?;
+        expect("broadcasts", sum(&report, "MPI_Bcast", "count"), 1)?;
+    }
     for report in reports(Job::new("errors", mpi, 2, &[]))? {
         expect("failed allreduces", sum(&report, "MPI_Allreduce", "failed"), 2)?;
         expect("of so many", sum(&report, "MPI_Allreduce", "count"), 3)?;
@@ -187,6 +198,15 @@ fn sees_past_a_longjmp(mpi: Mpi) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn counts_threads(mpi: Mpi) -> Result<(), String> {
+    let report = reports(Job::new("crowd", mpi, 1, &[]))?.remove(0);
+    let counter = |name: &str| report["counters"][name].as_u64().unwrap_or(0);
+    let missed = counter("bypass.no_ring_for_thread") + counter("bypass.ring_full");
+    let seen = sum(&report, "MPI_Sendrecv", "count");
+    expect("recorded or not", seen + missed, 3 * (40 * 100 + 10 * (39 * 40 / 2)))?;
+    expect("some are not", missed > 0 && seen > 0, true)
 }
 
 fn counts_drops(mpi: Mpi) -> Result<(), String> {

@@ -6,7 +6,6 @@ use crate::run::{Job, Mpi, Outcome, agree, finish, target};
 use libtest_mimic::Trial;
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -39,12 +38,13 @@ pub fn trials() -> Vec<Trial> {
             let title = format!("daemon::answers_{script:?}::{}", mpi.name()).to_lowercase();
             trials.push(Trial::test(title, move || survives(mpi, script).map_err(Into::into)));
         }
-        let tests: [(&str, Test); 9] = [
+        let tests: [(&str, Test); 10] = [
             ("is_asked_what_it_should_be", is_asked),
             ("is_asked_over_a_unix_socket", is_asked_over_unix),
             ("is_away_and_comes_back", comes_back),
             ("ends_in_the_run", ends_in_the_run),
             ("is_reached_past_a_proxy", ignores_proxies),
+            ("is_not_on_a_standard_stream", leaves_standard_streams),
             ("real_is_stopped_and_goes_on", stopped),
             ("real_loses_a_rank_and_releases", loses_a_rank),
             ("real_grants_circuits", grants_circuits),
@@ -161,6 +161,15 @@ fn ignores_proxies(mpi: Mpi) -> Result<(), String> {
     check("good-byes", fake.count("DELETE", "/ranks/") == 2, &fake)
 }
 
+/// A daemon that takes connections and answers nothing: there is a new connection most of the time,
+/// while the program's standard input is free.
+fn leaves_standard_streams(mpi: Mpi) -> Result<(), String> {
+    let fake = FakePasd::tcp(Script::Silence);
+    let (native, other) = both(&Job::new("descriptors", mpi, 2, &[]), &fake.url)?;
+    agree(&native, &other, 1)?;
+    check("a second try", fake.count("POST", "/ranks") > 2, &fake)
+}
+
 fn wait_for(mut holds: impl FnMut() -> bool) -> Result<(), String> {
     let limit = Instant::now() + Duration::from_secs(20);
     while !holds() {
@@ -230,17 +239,15 @@ impl Drop for Pasd {
     }
 }
 
-/// A job on the real daemon, ready to run.
-fn on(pasd: &Pasd, mpi: Mpi, id: &str, first_host: u32, iterations: u32) -> Job {
-    // Two hosts of the demo's four: ranks 0 and 1 become hosts first_host and first_host + 1.
-    let host = if first_host == 0 { "host{rank}" } else { "spare{rank}" };
+/// A job on the real daemon, ready to run; `host` as in `PAS_HOST`.
+fn on(pasd: &Pasd, mpi: Mpi, id: &str, host: &str, iterations: u32) -> Job {
     let job = training(mpi, iterations, 20_000).preloaded().with("PAS_URL", pasd.url.clone());
     job.with("PAS_JOB_ID", id).with("PAS_HOST", host)
 }
 
 fn grants_circuits(mpi: Mpi) -> Result<(), String> {
     let pasd = Pasd::start(10_000)?;
-    let job = on(&pasd, mpi, "granted", 0, 100);
+    let job = on(&pasd, mpi, "granted", "host{rank}", 100);
     let native = training(mpi, 100, 20_000).run()?;
     agree(&native, &job.run()?, 0)?;
     let report = pasd.get("/v1/jobs/granted/report")?;
@@ -284,7 +291,7 @@ fn takes_every_name(mpi: Mpi) -> Result<(), String> {
 
 fn stopped(mpi: Mpi) -> Result<(), String> {
     let pasd = Pasd::start(10_000)?;
-    let job = on(&pasd, mpi, "stopped", 0, 120);
+    let job = on(&pasd, mpi, "stopped", "host{rank}", 120);
     let native = training(mpi, 120, 20_000).run()?;
     let running = std::thread::spawn(move || job.run());
     wait_for(|| pasd.job("stopped")["ranks_alive"] == 2)?;
@@ -299,18 +306,67 @@ fn stopped(mpi: Mpi) -> Result<(), String> {
 /// One job's ranks are killed: its lease ends and its circuits go; the other job keeps its own.
 fn loses_a_rank(mpi: Mpi) -> Result<(), String> {
     let pasd = Pasd::start(1_000)?;
-    let mut victim = on(&pasd, mpi, "victim", 0, 3_000).command();
-    victim.process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut victim = victim.spawn().map_err(|error| error.to_string())?;
-    let group = format!("-{}", victim.id());
-    let result = wait_for(|| pasd.up("victim") > 0);
-    let killed = Command::new("kill").args(["-9", "--", &group]).status();
-    // Open MPI starts its ranks in process groups of their own.
-    let ranks = format!("training.{} 3000 20000", mpi.name());
-    let _ = Command::new("pkill").args(["-9", "-f", &ranks]).status();
-    let _ = victim.wait();
-    result?;
-    killed.map_err(|error| error.to_string())?;
+    let mut victim = Running::start(&on(&pasd, mpi, "victim", "host{rank}", 3_000))?;
+    // The other two hosts. Under Open MPI, whose ranks yield: the two jobs share the cores.
+    let mut keeper = on(&pasd, Mpi::OpenMpi, "keeper", "", 3_000);
+    let words = "PAS_HOST=host$((OMPI_COMM_WORLD_RANK + 2)) exec \"$0\" \"$@\"".to_owned();
+    let program = std::mem::replace(&mut keeper.program, "/bin/sh".into());
+    let own = std::mem::take(&mut keeper.args);
+    keeper.args = vec!["-c".to_owned(), words, program.display().to_string()];
+    keeper.args.extend(own);
+    let _keeper = Running::start(&keeper)?;
+    wait_for(|| pasd.up("victim") > 0 && pasd.up("keeper") > 0)?;
+    victim.kill();
     wait_for(|| pasd.job("victim")["state"] == "expired")?;
-    wait_for(|| pasd.job("victim")["circuits"].as_array().is_some_and(Vec::is_empty))
+    wait_for(|| pasd.job("victim")["circuits"].as_array().is_some_and(Vec::is_empty))?;
+    let kept = pasd.job("keeper");
+    match (&kept["ranks_alive"], pasd.up("keeper")) {
+        (alive, up) if alive == 2 && up > 0 => Ok(()),
+        other => Err(format!("the other job has {other:?} ranks and circuits: {kept:#}")),
+    }
+}
+
+/// A job that runs until it is killed, with everything that it has started: Open MPI gives its
+/// ranks process groups of their own.
+struct Running(Child);
+
+impl Running {
+    fn start(job: &Job) -> Result<Running, String> {
+        let mut command = job.command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().map(Running).map_err(|error| error.to_string())
+    }
+
+    fn kill(&mut self) {
+        // Once it has ended its number may be another process's.
+        if !matches!(self.0.try_wait(), Ok(None)) {
+            return;
+        }
+        let mut family = vec![self.0.id()];
+        while let Some(more) = Some(children_of(&family)).filter(|more| !more.is_empty()) {
+            family.extend(more);
+        }
+        let ids = family.iter().map(u32::to_string);
+        let _ = Command::new("kill").arg("-9").args(ids).stderr(Stdio::null()).status();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The processes whose parent is in `family`, and which are not in it themselves.
+fn children_of(family: &[u32]) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |id: &u32| {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let parent = parent.and_then(|parent| parent.trim().parse().ok());
+        parent.is_some_and(|parent| family.contains(&parent)) && !family.contains(id)
+    };
+    ids.filter(is_child).collect()
 }

@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
@@ -26,7 +26,8 @@ use ureq::unversioned::transport::{
 
 /// Longest sleep between two runs of the pump, milliseconds.
 const SLICE_MS: i32 = 2;
-/// Longest time for a TCP connection to come up: the only wait without a pump.
+/// Longest time for a TCP connection to come up. (The look-up of its name is the only wait without
+/// a pump.)
 const CONNECT: Duration = Duration::from_millis(100);
 /// An answer longer than this is not read on.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
@@ -225,7 +226,7 @@ impl Connector for Dialler {
     ) -> Result<Option<Connection>, ureq::Error> {
         let socket = match &self.0.target {
             Target::Unix(path) => Socket::Unix(sys::connect_unix(path)?),
-            Target::Tcp { authority } => Socket::Tcp(connect_tcp(authority)?),
+            Target::Tcp { authority } => Socket::Tcp(connect_tcp(authority, &self.0.pump)?),
         };
         let config = details.config;
         let buffers = LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size());
@@ -234,19 +235,30 @@ impl Connector for Dialler {
 }
 
 /// Tries each address of a name in turn: `localhost` may be `::1` first and served on 127.0.0.1.
-fn connect_tcp(authority: &str) -> io::Result<TcpStream> {
+fn connect_tcp(authority: &str, pump: &Pump) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in authority.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT) {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                stream.set_nonblocking(true)?;
-                return Ok(stream);
-            }
+        match connect_address(&address, pump) {
+            Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+fn connect_address(address: &SocketAddr, pump: &Pump) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + CONNECT;
+    let stream = sys::begin_connect_tcp(address)?;
+    while !sys::wait_ready(&stream, true, SLICE_MS)? {
+        if Instant::now() >= deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        pump();
+    }
+    match stream.take_error()? {
+        Some(error) => Err(error),
+        None => stream.set_nodelay(true).map(|()| stream),
+    }
 }
 
 enum Socket {
