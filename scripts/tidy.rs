@@ -8,19 +8,23 @@ const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 70;
 const COLUMNS_MAX: usize = 100;
 
-/// Files that may hold unsafe code. A new one needs a reason in its first lines, and a row here.
-const UNSAFE_FILES: &[&str] = &[
-    "src/capi.rs",
-    "src/life.rs",
-    "src/preload/clock.rs",
-    "src/preload/entry.rs",
-    "src/preload/flavor.rs",
-    "src/preload/guard.rs",
-    "src/preload/real.rs",
-    "src/preload/ring.rs",
-    "src/preload/special.rs",
-    "src/sys.rs",
+/// Files that may hold unsafe code, and how many lines with the word. A new file needs a reason in
+/// its first lines and a row here; a number that rises is to be looked at, one that falls is kept.
+const UNSAFE_FILES: &[(&str, usize)] = &[
+    ("src/capi.rs", 10),
+    ("src/life.rs", 1),
+    ("src/preload/clock.rs", 1),
+    ("src/preload/entry.rs", 19),
+    ("src/preload/flavor.rs", 21),
+    ("src/preload/guard.rs", 10),
+    ("src/preload/real.rs", 11),
+    ("src/preload/ring.rs", 3),
+    ("src/preload/special.rs", 19),
+    ("src/sys.rs", 21),
 ];
+
+/// Variables of the tests alone, which no user needs to know.
+const TEST_VARIABLES: &[&str] = &["PAS_BLESS", "PAS_GOLDEN"];
 
 /// What the top level holds; what is ignored by git does not count.
 const TOP_LEVEL: &[&str] = &[
@@ -62,6 +66,22 @@ fn files(endings: &[&str]) -> Vec<(String, String)> {
     found
 }
 
+/// The programs without an ending, which are scripts.
+fn scripts() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for folder in ["scripts", ".ci", "c-tests/trainer"] {
+        for entry in fs::read_dir(top().join(folder)).expect("a folder").flatten() {
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            let text = fs::read_to_string(entry.path()).unwrap_or_default();
+            if text.starts_with("#!") {
+                found.push((name, text));
+            }
+        }
+    }
+    assert!(found.len() > 3, "the scripts were not found");
+    found
+}
+
 fn nothing_found(faults: Vec<String>) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -89,13 +109,20 @@ fn long_functions(name: &str, lines: &[&str]) -> Vec<String> {
     let mut faults = Vec::new();
     for (start, line) in lines.iter().enumerate() {
         let code = line.trim_start();
-        let begins =
-            ["fn ", "pub fn ", "pub(super) fn ", "async fn ", "pub async fn ", "unsafe fn "];
-        if !begins.iter().any(|begin| code.starts_with(begin)) || code.ends_with(';') {
+        if !is_function(code) {
             continue;
         }
-        let end = format!("{}}}", " ".repeat(line.len() - code.len()));
-        let length = lines.iter().skip(start).position(|line| *line == end).unwrap_or(0);
+        // One of a trait may end in a semicolon, and a short one on its own first line.
+        let indent = " ".repeat(line.len() - code.len());
+        let mut rest = lines.iter().skip(start);
+        let ends = |line: &&str| {
+            let same = line.strip_prefix(indent.as_str()).filter(|code| !code.starts_with(' '));
+            same.is_some_and(|code| code.ends_with(['}', ';']))
+        };
+        let Some(length) = rest.position(ends) else {
+            faults.push(format!("{name}:{}: a function without an end", start + 1));
+            continue;
+        };
         if length > FUNCTION_LINES_MAX {
             faults.push(format!("{name}:{}: a function of {length} lines", start + 1));
         }
@@ -103,20 +130,31 @@ fn long_functions(name: &str, lines: &[&str]) -> Vec<String> {
     faults
 }
 
+/// True for the first line of a function, whatever its visibility and qualifiers.
+fn is_function(code: &str) -> bool {
+    let before = code.split_once("fn ").map(|(before, _)| before);
+    let qualifier = |word: &str| {
+        word.starts_with("pub") || ["const", "async", "unsafe", "extern"].contains(&word)
+    };
+    let is_abi = |word: &str| word.starts_with('"');
+    before.is_some_and(|words| words.split_whitespace().all(|word| qualifier(word) || is_abi(word)))
+}
+
 #[test]
 fn unsafe_code_is_where_it_is_expected() {
     let mut faults = Vec::new();
     for (name, text) in files(&[".rs"]) {
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let has = code.filter(|line| !line.contains("unsafe_code")).any(|line| {
-            line.contains("unsafe {") || line.contains("unsafe fn") || line.contains("unsafe impl")
-        });
-        let may = UNSAFE_FILES.contains(&name.as_str()) || name == "scripts/tidy.rs";
-        if has && !may {
-            faults.push(format!("{name}: unsafe code outside of the listed files"));
+        if name == "scripts/tidy.rs" {
+            continue;
         }
-        if may && !has {
-            faults.push(format!("{name}: listed for unsafe code, has none"));
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        // As a word of its own: `unsafe_code` and the like are lints.
+        let is_unsafe = |line: &&str| line.split_whitespace().any(|word| word == "unsafe");
+        let lines = code.filter(is_unsafe).count();
+        let row = UNSAFE_FILES.iter().find(|(file, _)| *file == name);
+        let budget = row.map_or(0, |(_, budget)| *budget);
+        if lines != budget {
+            faults.push(format!("{name}: {lines} lines of unsafe code, expected {budget}"));
         }
     }
     nothing_found(faults);
@@ -136,6 +174,32 @@ fn the_core_is_pure() {
     nothing_found(faults);
 }
 
+/// Inside libpas.so: who may not use which of its modules. What runs on the host's threads knows
+/// nothing of the worker, and the leaves know nobody.
+#[test]
+fn modules_know_only_whom_they_may() {
+    let rules: [(&str, &[&str]); 4] = [
+        ("src/preload/", &["agent", "capi", "identity", "knobs", "report", "worker"]),
+        ("src/sys.rs", &["agent", "arming", "life", "preload", "say", "worker"]),
+        ("src/say.rs", &["agent", "arming", "knobs", "life", "preload", "worker"]),
+        ("src/agent", &["arming", "capi", "preload"]),
+    ];
+    let mut faults = Vec::new();
+    for (name, text) in files(&[".rs"]) {
+        let code: Vec<&str> =
+            text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        for (_, banned) in rules.iter().filter(|(who, _)| name.starts_with(who)) {
+            for module in *banned {
+                let forms = [format!("crate::{module}"), format!("crate::{{{module}")];
+                if code.iter().any(|line| forms.iter().any(|form| line.contains(form))) {
+                    faults.push(format!("{name}: may not know {module}"));
+                }
+            }
+        }
+    }
+    nothing_found(faults);
+}
+
 #[test]
 fn nothing_is_left_unfinished() {
     // Spelt so that this file does not find itself.
@@ -149,7 +213,8 @@ fn nothing_is_left_unfinished() {
         concat!("/ro", "ot/"),
     ];
     let mut faults = Vec::new();
-    for (name, text) in files(&[".rs", ".c", ".h", ".cpp", ".hpp", ".sh", ".md", ".toml"]) {
+    let endings = [".rs", ".c", ".h", ".cpp", ".hpp", ".sh", ".md", ".toml"];
+    for (name, text) in files(&endings).into_iter().chain(scripts()) {
         for word in banned.iter().filter(|word| text.contains(**word)) {
             faults.push(format!("{name}: {word}"));
         }
@@ -165,7 +230,22 @@ fn every_variable_is_in_the_table_and_the_readme() {
     let names: Vec<&str> = rows.filter_map(|rest| rest.split('"').next()).collect();
     assert!(names.len() > 5, "the table was not found");
     let missing = names.iter().filter(|name| !readme.contains(&format!("`{name}`")));
-    nothing_found(missing.map(|name| format!("README.md says nothing of {name}")).collect());
+    let mut faults: Vec<_> =
+        missing.map(|name| format!("README.md says nothing of {name}")).collect();
+    for (file, text) in files(&[".rs"]).into_iter().filter(|(file, _)| file.starts_with("src/")) {
+        for name in text.split('"').filter(|text| is_variable(text)) {
+            let known = names.contains(&name) || readme.contains(&format!("`{name}`"));
+            if !known && !TEST_VARIABLES.contains(&name) {
+                faults.push(format!("{file}: {name} is in no table"));
+            }
+        }
+    }
+    nothing_found(faults);
+}
+
+fn is_variable(text: &str) -> bool {
+    let rest = text.strip_prefix("PAS_").unwrap_or_default();
+    !rest.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase() || c == '_')
 }
 
 #[test]
