@@ -2,6 +2,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=src/preload/tls.c");
+    println!("cargo:rerun-if-changed=src/preload/tls.h");
     let mut tls = cc::Build::new();
     tls.file("src/preload/tls.c").flag("-fvisibility=hidden").warnings(true).extra_warnings(true);
     // TLS descriptors: as cheap as initial-exec where the loader has static room, and unlike it

@@ -165,7 +165,7 @@ impl Agent {
             rank: job.rank,
             world_size: job.world_size,
             host: job.host.clone(),
-            pid: std::process::id(),
+            pid: self.life.pid,
             library: self.life.mpi.library.clone(),
             program: job.program.clone(),
             mode: self.life.settings.mode,

@@ -66,7 +66,8 @@ fn build() -> Option<&'static Life> {
     let (rings, worker) = (Rings::new(), Control::new());
     let scale = Scale::start();
     let detecting = detector_settings(&mpi);
-    let life = Life { number, mpi, comms, rings, settings, job, detecting, scale, worker };
+    let pid = std::process::id();
+    let life = Life { number, pid, mpi, comms, rings, settings, job, detecting, scale, worker };
     Some(Box::leak(Box::new(life)))
 }
 
@@ -105,6 +106,11 @@ extern "C" fn on_fork_child() {
 /// The program ends without `MPI_Finalize`: the last messages get their time here.
 extern "C" fn on_exit() {
     life::guarded(|| {
+        // A child of `_Fork` or of the bare system call, of which `on_fork_child` heard nothing:
+        // there is no worker here that could send anything.
+        if life::current().is_some_and(|life| life.pid != std::process::id()) {
+            return on_fork_child();
+        }
         if let Some(deadline) = begin_end() {
             wait_end(deadline);
         }

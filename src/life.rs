@@ -108,6 +108,8 @@ static CURRENT: AtomicPtr<Life> = AtomicPtr::new(ptr::null_mut());
 pub struct Life {
     /// Which life it is.
     pub number: u64,
+    /// The process that it belongs to.
+    pub pid: u32,
     /// The MPI.
     pub mpi: Mpi,
     /// Its communicators.

@@ -62,6 +62,11 @@ pub fn trials() -> Vec<Trial> {
         trials.push(Trial::test(title("every_call_once"), move || {
             sees_every_call_once(mpi).map_err(Into::into)
         }));
+        if mpi == Mpi::OpenMpi {
+            trials.push(Trial::test(title("calls_after_a_longjmp"), move || {
+                sees_past_a_longjmp(mpi).map_err(Into::into)
+            }));
+        }
         trials.push(Trial::test(title("drops_are_counted"), move || {
             counts_drops(mpi).map_err(Into::into)
         }));
@@ -89,7 +94,9 @@ fn agrees(name: &str, args: &[&str], mpi: Mpi, ranks: u32) -> Result<(), String>
         if name == "linked" && mode == "off" {
             continue;
         }
-        let other = job.clone().preloaded().with("PAS_MODE", mode).run()?;
+        // So long that whoever waits for it in vain is seen to.
+        let other = job.clone().preloaded().with("PAS_MODE", mode).with("PAS_DRAIN_MS", "10000");
+        let other = other.run()?;
         let other = settled(other, mpi, args);
         agree(&native, &other, 0).map_err(|error| format!("PAS_MODE={mode}: {error}"))?;
     }
@@ -164,6 +171,20 @@ fn sees_every_call_once(mpi: Mpi) -> Result<(), String> {
     for report in reports(Job::new("errors", mpi, 2, &[]))? {
         expect("failed allreduces", sum(&report, "MPI_Allreduce", "failed"), 2)?;
         expect("of so many", sum(&report, "MPI_Allreduce", "count"), 3)?;
+    }
+    Ok(())
+}
+
+/// A mark that a longjmp left behind costs a few records, not the rest of the job's.
+fn sees_past_a_longjmp(mpi: Mpi) -> Result<(), String> {
+    let job = Job::new("jumps", mpi, 2, &[]);
+    let native = job.run()?;
+    agree(&native, &job.clone().preloaded().run()?, 0)?;
+    for report in reports(job)? {
+        let seen = sum(&report, "MPI_Allreduce", "count");
+        if !(460..=500).contains(&seen) {
+            return Err(format!("{seen} of 500 calls were seen: {}", report["counters"]));
+        }
     }
     Ok(())
 }

@@ -19,7 +19,10 @@ struct Tls {
     ring: *const c_void,
     owner: c_ulong,
     frame: *const c_void,
+    nested: c_ulong,
 }
+
+const _: () = assert!(size_of::<Tls>() == 4 * size_of::<*const c_void>());
 
 unsafe extern "C" {
     fn pas_tls_get() -> *mut Tls;
@@ -82,7 +85,8 @@ pub struct Guard {
 /// Admits the outermost wrapper of this thread; `None`, counted, inside another one.
 ///
 /// The mark is a stack address and not a depth: a longjmp out of a call (error handlers do that)
-/// leaves a mark behind that the next call, made from an older frame, sees to be stale.
+/// leaves a mark behind that the next call sees to be stale if it is made from an older frame. If
+/// not, it is taken for nested, but only [`NESTED_MAX`] times.
 #[inline(always)]
 pub fn enter() -> Option<Guard> {
     let life = life::current()?;
@@ -91,13 +95,33 @@ pub fn enter() -> Option<Guard> {
     // SAFETY: the slot is the calling thread's own and lives as long as the thread.
     unsafe {
         let tls = pas_tls_get();
-        if !(*tls).frame.is_null() && frame < (*tls).frame {
-            Bypass::Nested.count();
+        if !(*tls).frame.is_null() && frame < (*tls).frame && is_nested(tls) {
             return None;
         }
         (*tls).frame = frame;
         Some(Guard { tls, life })
     }
+}
+
+/// Calls that may be inside one other call: no MPI makes nearly as many. After so many the mark
+/// is stale, and a thread is not taken for nested for the rest of the job.
+const NESTED_MAX: c_ulong = 32;
+
+/// Counts a call that seems to be inside another one; false where the mark has become incredible.
+///
+/// # Safety
+/// `tls` is the calling thread's slot.
+#[cold]
+unsafe fn is_nested(tls: *mut Tls) -> bool {
+    // SAFETY: the caller's.
+    let nested = unsafe { &mut (*tls).nested };
+    *nested += 1;
+    if *nested > NESTED_MAX {
+        *nested = 0;
+        return false;
+    }
+    Bypass::Nested.count();
+    true
 }
 
 impl Guard {
@@ -129,7 +153,10 @@ impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the slot is this thread's. Also runs when an exception of the host passes.
-        unsafe { (*self.tls).frame = ptr::null() };
+        unsafe {
+            (*self.tls).frame = ptr::null();
+            (*self.tls).nested = 0;
+        };
     }
 }
 

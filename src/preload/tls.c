@@ -7,6 +7,8 @@
  */
 #include "tls.h"
 
+_Static_assert(sizeof(struct pas_tls) == 4 * sizeof(void *), "guard.rs has the same four fields");
+
 static __thread struct pas_tls slot;
 
 struct pas_tls *pas_tls_get(void) { return &slot; }

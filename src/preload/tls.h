@@ -6,6 +6,7 @@ struct pas_tls {
     void *ring;          /* this thread's ring, or NULL */
     unsigned long owner; /* the life (a counter) that the ring belongs to: forks begin a new one */
     void *frame;         /* stack address of the outermost wrapper now running, or NULL */
+    unsigned long nested; /* calls found inside that wrapper so far */
 };
 
 struct pas_tls *pas_tls_get(void);
