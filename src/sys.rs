@@ -19,10 +19,30 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// Writes bytes to standard error in one call, so that lines of several ranks do not mix.
-/// What is not taken at once is lost: a full pipe must not hold a rank.
+/// What is not taken at once is lost: a full pipe must not hold a rank, nor may one that nobody
+/// reads any more kill it.
 pub fn write_stderr(bytes: &[u8]) {
-    // SAFETY: the pointer and length are those of a live slice.
-    unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+    // A pipe that can be written at all takes this much without waiting.
+    let bytes = bytes.get(..libc::PIPE_BUF).unwrap_or(bytes);
+    let mut poll = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one live pollfd.
+    if unsafe { libc::poll(&mut poll, 1, 0) } < 1 {
+        return;
+    }
+    with_signals_blocked(|| {
+        // SAFETY: the pointers and lengths are those of live objects.
+        unsafe {
+            let written = libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len());
+            if written < 0 && *libc::__errno_location() == libc::EPIPE {
+                // The signal that came with it is ours to take.
+                let mut pipe = std::mem::zeroed();
+                libc::sigemptyset(&mut pipe);
+                libc::sigaddset(&mut pipe, libc::SIGPIPE);
+                let no_time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                libc::sigtimedwait(&pipe, std::ptr::null_mut(), &no_time);
+            }
+        }
+    });
 }
 
 static STDIO_WAS_OPEN: AtomicBool = AtomicBool::new(false);

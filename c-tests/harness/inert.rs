@@ -4,8 +4,9 @@ use crate::fake_pasd::{FakePasd, Script};
 use crate::run::{Job, Mpi, agree, finish, libpas};
 use crate::trial;
 use libtest_mimic::Trial;
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -16,6 +17,10 @@ pub fn trials() -> Vec<Trial> {
         trial("inert::in_launchers_openmpi", || launchers(Mpi::OpenMpi)),
         trial("inert::in_launchers_mpich", || launchers(Mpi::Mpich)),
         trial("inert::in_every_form_of_the_list", lists),
+        trial("inert::with_a_full_stderr_openmpi", || stuck_stderr(Mpi::OpenMpi)),
+        trial("inert::with_a_full_stderr_mpich", || stuck_stderr(Mpi::Mpich)),
+        trial("inert::with_an_abandoned_stderr_openmpi", || abandoned_stderr(Mpi::OpenMpi)),
+        trial("inert::with_an_abandoned_stderr_mpich", || abandoned_stderr(Mpi::Mpich)),
         trial("inert::with_closed_streams_openmpi", || closed_streams(Mpi::OpenMpi)),
         trial("inert::with_closed_streams_mpich", || closed_streams(Mpi::Mpich)),
     ]
@@ -124,5 +129,54 @@ fn closed_streams(mpi: Mpi) -> Result<(), String> {
     match fake.requests().len() {
         0 => Ok(()),
         asked => Err(format!("{asked} requests: a socket may have become a standard stream")),
+    }
+}
+
+/// A rank by itself, run by a shell that first does `before`, under libpas.so with something to
+/// complain about; its standard error goes into a pipe that nobody reads.
+fn complaining(mpi: Mpi, before: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before}; exec \"$0\" code")]);
+    command.arg(crate::run::program("endings", mpi)).envs(Job::new("endings", mpi, 1, &[]).env);
+    command.env("LD_PRELOAD", libpas()).env("PAS_MODE", "loud");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// Waits for the end of a child, but not for ever.
+fn code_of(mut child: Child) -> Result<Option<i32>, String> {
+    let limit = Instant::now() + LIMIT;
+    loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => return Ok(status.code()),
+            None if Instant::now() > limit => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err("it hangs".to_owned());
+            }
+            None => sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+fn stuck_stderr(mpi: Mpi) -> Result<(), String> {
+    // As much as a pipe takes.
+    let fill = "head -c 65536 /dev/zero >&2";
+    let child = complaining(mpi, fill).spawn().map_err(|error| error.to_string())?;
+    match code_of(child)? {
+        Some(5) => Ok(()),
+        other => Err(format!("{other:?} instead of 5")),
+    }
+}
+
+fn abandoned_stderr(mpi: Mpi) -> Result<(), String> {
+    let child = complaining(mpi, "read line").spawn();
+    let mut child = child.map_err(|error| error.to_string())?;
+    drop(child.stderr.take());
+    // Now that nobody reads its standard error, it may begin.
+    drop(child.stdin.take());
+    match code_of(child)? {
+        Some(5) => Ok(()),
+        other => Err(format!("{other:?} instead of 5: did a signal end it?")),
     }
 }

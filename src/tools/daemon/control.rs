@@ -16,6 +16,7 @@ use pas_core::wire::{CircuitChange, Problem, RankReport, VERSION};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::mpsc::{
     Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel,
 };
@@ -30,6 +31,8 @@ pub const QUEUE_MAX: usize = 8192;
 const BATCH_MAX: usize = 256;
 /// Longest sleep without a deadline.
 const IDLE: Duration = Duration::from_secs(1);
+/// A switch that could not be read is not read again sooner.
+const BLIND: Duration = Duration::from_millis(50);
 
 /// A store that failed is tried again after this.
 const STORE_RETRY: Duration = Duration::from_secs(1);
@@ -438,9 +441,13 @@ fn spawn_plane(
     let (sender, jobs) = channel::<PlaneJob>();
     let name = format!("pasd-plane-{}", plane.0);
     thread::Builder::new().name(name).spawn(move || {
+        // An emulated switch waits for microseconds, which the usual slack would double. Where it
+        // cannot be had, delays are longer by it.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut pause = Duration::ZERO;
         loop {
             let wait = driver.links_change_in().unwrap_or(Duration::from_secs(3600));
-            match jobs.recv_timeout(wait) {
+            match jobs.recv_timeout(wait.max(std::mem::take(&mut pause))) {
                 Ok(PlaneJob { op, remove, create }) => {
                     let applied = driver.apply(&remove, &create);
                     let read = driver.read_back();
@@ -448,11 +455,10 @@ fn spawn_plane(
                     let connects = read.ok();
                     control.tell(Command::OpticalDone { op, plane, error, connects });
                 }
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Ok(connects) = driver.read_back() {
-                        control.tell(Command::Links { plane, connects });
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) => match driver.read_back() {
+                    Ok(connects) => control.tell(Command::Links { plane, connects }),
+                    Err(_) => pause = BLIND,
+                },
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }

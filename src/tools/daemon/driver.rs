@@ -22,7 +22,8 @@ pub trait OpticalDriver: Send {
     /// Every cross-connect of the switch, with the state of its links.
     fn read_back(&mut self) -> Result<Vec<Connect>, String>;
 
-    /// When links are expected to change by themselves, so that they are worth reading again.
+    /// When the first link that the last read-back did not tell as up should be up; zero where
+    /// that moment is past. So a link that comes up while nobody looks is not forgotten.
     fn links_change_in(&self) -> Option<Duration>;
 }
 

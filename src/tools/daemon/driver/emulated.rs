@@ -29,6 +29,8 @@ pub struct EmulatedOxc {
     random: fastrand::Rng,
     /// Cross-connects, and when their links are up.
     connects: BTreeMap<PortPair, Instant>,
+    /// When it was last read back.
+    read_at: Option<Instant>,
     creates: u64,
     removes: u64,
     reads: u64,
@@ -45,6 +47,7 @@ impl EmulatedOxc {
             faults: faults.clone(),
             random: fastrand::Rng::with_seed(seed),
             connects: BTreeMap::new(),
+            read_at: None,
             creates: 0,
             removes: 0,
             reads: 0,
@@ -104,12 +107,14 @@ impl OpticalDriver for EmulatedOxc {
             return Err("the switch does not answer".to_owned());
         }
         let now = Instant::now();
+        self.read_at = Some(now);
         let connects = self.connects.iter();
         Ok(connects.map(|(ports, up)| Connect { ports: *ports, up: *up <= now }).collect())
     }
 
     fn links_change_in(&self) -> Option<Duration> {
-        let now = Instant::now();
-        self.connects.values().filter(|up| **up > now).min().map(|up| *up - now)
+        let unread = |up: &&Instant| self.read_at.is_none_or(|read| **up > read);
+        let next = self.connects.values().filter(unread).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
     }
 }
