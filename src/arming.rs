@@ -7,6 +7,7 @@ use crate::preload::clock::Scale;
 use crate::preload::comms::Comms;
 use crate::preload::flavor::Mpi;
 use crate::preload::guard::Rings;
+use crate::preload::real;
 use crate::skip::{Bypass, Fault};
 use crate::worker::{self, Control};
 use crate::{say, sys};
@@ -41,6 +42,10 @@ fn build() -> Option<&'static Life> {
     }
     if !sys::stdio_was_open() {
         Bypass::StdioClosed.count();
+        return None;
+    }
+    if !real::is_first_copy() {
+        Bypass::LoadedTwice.count();
         return None;
     }
     quiet_panics();

@@ -58,6 +58,8 @@ reasons! {
     SecureExecution "secure_execution";
     /// A standard stream is closed: whatever PAS opened could become the program's output.
     StdioClosed "stdio_closed";
+    /// Another libpas.so is loaded before this one and does the work.
+    LoadedTwice "loaded_twice";
     /// `PAS_MODE=off`.
     ModeOff "mode_off";
     /// A pre-stage request was not sent since the daemon is away.

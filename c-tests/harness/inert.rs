@@ -17,6 +17,8 @@ pub fn trials() -> Vec<Trial> {
         trial("inert::in_launchers_openmpi", || launchers(Mpi::OpenMpi)),
         trial("inert::in_launchers_mpich", || launchers(Mpi::Mpich)),
         trial("inert::in_every_form_of_the_list", lists),
+        trial("inert::where_a_copy_is_loaded_before_openmpi", || copies(Mpi::OpenMpi)),
+        trial("inert::where_a_copy_is_loaded_before_mpich", || copies(Mpi::Mpich)),
         trial("inert::with_a_full_stderr_openmpi", || stuck_stderr(Mpi::OpenMpi)),
         trial("inert::with_a_full_stderr_mpich", || stuck_stderr(Mpi::Mpich)),
         trial("inert::with_an_abandoned_stderr_openmpi", || abandoned_stderr(Mpi::OpenMpi)),
@@ -114,6 +116,23 @@ fn lists() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Two copies of the library, at two paths: one of them is the rank, the other forwards.
+fn copies(mpi: Mpi) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let copy = folder.path().join("libpas-copy.so");
+    std::fs::copy(libpas(), &copy).map_err(|error| error.to_string())?;
+    let fake = FakePasd::tcp(Script::Good);
+    let job = Job::new("endings", mpi, 2, &["return"]);
+    let native = job.run()?;
+    let list = format!("{}:{}", libpas().display(), copy.display());
+    let job = job.with("LD_PRELOAD", list).with("PAS_URL", fake.url.clone());
+    agree(&native, &job.run()?, 0)?;
+    match fake.count("PUT", "/report") {
+        2 => Ok(()),
+        other => Err(format!("{other} reports of 2 ranks")),
+    }
 }
 
 /// A rank whose standard streams are closed: nothing of ours may become one of them.

@@ -111,6 +111,14 @@ fn object_of(address: *const c_void) -> *mut c_void {
     }
 }
 
+/// False where another libpas.so, of another path, is loaded before this one: the program's calls
+/// go through its wrappers first, and both would be the same rank at pasd.
+pub fn is_first_copy() -> bool {
+    // SAFETY: RTLD_DEFAULT is a pseudo handle; the name is a C string.
+    let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"pas_version".as_ptr()) };
+    first.is_null() || is_ours(first)
+}
+
 /// True for an address inside this library.
 fn is_ours(address: *const c_void) -> bool {
     object_of(address) == object_of(is_ours as *const c_void)

@@ -13,6 +13,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("bypass.report_while_off", "Reports through pas.h while PAS was off."),
     ("bypass.forked_child", "Calls in a forked child, where PAS stands aside."),
     ("bypass.secure_execution", "The program runs set-user-id: PAS stands aside."),
+    ("bypass.loaded_twice", "Another libpas.so is loaded before this one and does the work."),
     ("bypass.stdio_closed", "A standard stream is closed: PAS opens nothing then."),
     ("bypass.mode_off", "PAS_MODE=off."),
     ("bypass.daemon_away", "Requests not sent, since the daemon was away."),
