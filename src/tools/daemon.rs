@@ -62,6 +62,9 @@ pub enum StartError {
     /// Nothing to listen on.
     #[error("neither a TCP address nor a socket to listen on: give --listen or --socket")]
     NowhereToListen,
+    /// Terms that cannot work.
+    #[error("{0}")]
+    Limits(String),
     /// The address cannot be had.
     #[error("cannot listen on {0}: {1}")]
     Listen(String, std::io::Error),
@@ -89,6 +92,7 @@ pub fn start(config: DaemonConfig) -> Result<Running, StartError> {
     if config.listen.is_none() && config.socket.is_none() {
         return Err(StartError::NowhereToListen);
     }
+    config.limits.validate().map_err(StartError::Limits)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (listeners, tcp_address) = runtime.block_on(http::listen(&config))?;
@@ -123,6 +127,12 @@ impl Running {
         &self.control
     }
 
+    /// False once the engine's thread has ended: by a fault of its own, as long as nobody stopped
+    /// the daemon. It answers nothing then but that it is ending.
+    pub fn lives(&self) -> bool {
+        self.engine.as_ref().is_some_and(|engine| !engine.is_finished())
+    }
+
     /// Stops listening, lets the engine write its snapshot, and waits for both.
     pub fn stop(mut self) {
         self.shut_down();
@@ -134,7 +144,7 @@ impl Running {
         }
         self.control.stop();
         if let Some(engine) = self.engine.take() {
-            // The thread catches its own panics' consequences: nothing to do with an error here.
+            // A fault of the engine was told by its own message, and by `lives`.
             let _ = engine.join();
         }
         if let Some(socket) = self.socket.take() {

@@ -3,11 +3,12 @@
 use clap::Parser;
 use pas_core::engine::Limits;
 use pas_core::units::Nanos;
-use pas_tools::daemon::{self, DaemonConfig, driver::emulated::Faults, fabric_file};
+use pas_tools::daemon::{self, DaemonConfig, Running, driver::emulated::Faults, fabric_file};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The strategy daemon: gives training jobs the optical circuits that their patterns need.
 #[derive(Parser)]
@@ -64,6 +65,9 @@ fn main() -> ExitCode {
 
 type Failed = Box<dyn std::error::Error>;
 
+/// How often it is looked whether the daemon is to end.
+const SUPERVISION: Duration = Duration::from_millis(50);
+
 fn run(options: Options) -> Result<(), Failed> {
     if let Some(file) = &options.check {
         let fabric = fabric_file::read(file)?;
@@ -79,6 +83,7 @@ fn run(options: Options) -> Result<(), Failed> {
     let lease_ns = Nanos::from_millis(options.lease_ms);
     let limits = Limits { lease_ns, heartbeat_ns: Nanos(lease_ns.0 / 5), ..Limits::default() };
     let name = fabric.name.clone();
+    allow_connections();
     if options.state.is_none() {
         eprintln!("pasd: no --state: a restart forgets all jobs");
     }
@@ -97,9 +102,18 @@ fn run(options: Options) -> Result<(), Failed> {
             write_whole(file, &format!("{address}\n"))?;
         }
     }
-    wait_for_end()?;
+    let ended = wait_for_end(&running);
     running.stop();
-    Ok(())
+    ended
+}
+
+/// Takes as many descriptors as it may have: each connection is one, and the usual soft limit is
+/// for programs that use select().
+fn allow_connections() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Refused, it goes on with fewer: further connections wait until they are accepted.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Writes a file so that a reader sees all of it or nothing.
@@ -109,9 +123,16 @@ fn write_whole(file: &PathBuf, text: &str) -> std::io::Result<()> {
     std::fs::rename(part, file)
 }
 
-/// Returns at SIGTERM or SIGINT.
-fn wait_for_end() -> std::io::Result<()> {
+/// Returns at SIGTERM or SIGINT; fails when the engine has: whoever supervises the daemon shall
+/// start it again.
+fn wait_for_end(running: &Running) -> Result<(), Failed> {
     use signal_hook::consts::{SIGINT, SIGTERM};
-    signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?.forever().next();
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    while signals.pending().next().is_none() {
+        if !running.lives() {
+            return Err("the engine has failed, see above; start pasd again".into());
+        }
+        std::thread::sleep(SUPERVISION);
+    }
     Ok(())
 }

@@ -5,16 +5,19 @@
 //! [`Problem`], and nothing else changes.
 
 mod handlers;
+mod latency;
 
 use super::control::Control;
 use super::{DaemonConfig, StartError, openapi};
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use latency::Latency;
 use pas_core::wire::{BODY_BYTES_MAX, Problem, VERSION};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -105,7 +108,7 @@ pub fn routes() -> Vec<Route> {
             &[], None, None, || get(handlers::fabric)),
         row("GET", "/v1/paths", "The last moves of traffic between EPS and circuits.",
             &[], None, None, || get(handlers::paths)),
-        row("GET", "/healthz", "200 while the daemon lives.",
+        row("GET", "/healthz", "200 while the engine answers.",
             &[], None, None, || get(handlers::healthz)),
         row("GET", "/readyz", "200 once every switch was read back, else 503.",
             &[], None, None, || get(handlers::readyz)),
@@ -122,11 +125,15 @@ fn router(control: Control) -> Router {
         let before = paths.remove(route.path).unwrap_or_default();
         paths.insert(route.path, before.merge((route.handler)()));
     }
+    let times = routes().into_iter().map(|route| (route.method, route.path));
+    let latency = Arc::new(Latency::new(times));
     let mut router = Router::new();
     for (path, methods) in paths {
         router = router.route(path, methods);
     }
     router
+        .route_layer(from_fn_with_state(Arc::clone(&latency), latency::time))
+        .layer(Extension(latency))
         .fallback(|| async {
             problem(StatusCode::NOT_FOUND, "unknown_route", "see /openapi.json for what there is")
         })
@@ -135,7 +142,7 @@ fn router(control: Control) -> Router {
             problem(StatusCode::METHOD_NOT_ALLOWED, "bad_method", message)
         })
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(axum::middleware::from_fn(handlers::limit_length))
+        .layer(from_fn(handlers::limit_length))
         .layer(RequestBodyTimeoutLayer::new(BODY))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER))
         .layer(CatchPanicLayer::custom(panicked))

@@ -2,6 +2,7 @@
 
 use pas_core::wire::{CircuitChange, RankReport};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// Bytes of reports that are kept.
 const BYTES_MAX: usize = 256 << 20;
@@ -24,7 +25,7 @@ pub struct Reports {
 
 struct Kept {
     bytes: usize,
-    report: Box<RankReport>,
+    report: Arc<RankReport>,
 }
 
 impl Reports {
@@ -35,7 +36,7 @@ impl Reports {
             self.order.push_back(job.to_owned());
             BTreeMap::new()
         });
-        let kept = Kept { bytes, report };
+        let kept = Kept { bytes, report: Arc::from(report) };
         let old = ranks.insert(kept.report.registered.rank, kept);
         self.bytes = self.bytes + bytes - old.map_or(0, |old| old.bytes);
         let mut given_up = Vec::new();
@@ -50,9 +51,9 @@ impl Reports {
     }
 
     /// A job's reports, by rank.
-    pub fn of(&self, job: &str) -> Vec<RankReport> {
+    pub fn of(&self, job: &str) -> Vec<Arc<RankReport>> {
         let ranks = self.jobs.get(job).into_iter().flat_map(BTreeMap::values);
-        ranks.map(|kept| (*kept.report).clone()).collect()
+        ranks.map(|kept| Arc::clone(&kept.report)).collect()
     }
 
     /// Notes a change of a circuit.

@@ -23,8 +23,9 @@ const ENGINE: &str = "engine";
 const TIME: &str = "time_ns";
 /// Changes with every change of what the engine or a command serialises to.
 const FORMAT_NUMBER: &[u8] = b"pasd-1";
-/// After so many journalled commands the snapshot is renewed.
-const JOURNAL_MAX: u64 = 4096;
+/// The snapshot is renewed when the journal has so many bytes and is twice as long as the
+/// snapshot: so a large state is not written again and again for little.
+const JOURNAL_BYTES: usize = 1 << 20;
 
 /// Why the store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +44,8 @@ pub struct Store {
     /// Absent after a write that failed: what redb thinks of its file is then in doubt.
     database: Option<Database>,
     next: u64,
-    since_snapshot: u64,
+    journal_bytes: usize,
+    snapshot_bytes: usize,
 }
 
 /// What a store held.
@@ -113,20 +115,22 @@ impl Store {
 
     /// Appends a batch; `sync` where somebody is promised that it is kept.
     pub fn append(&mut self, batch: &[(Time, Command)], sync: bool) -> Result<(), Failed> {
-        let first = self.next;
+        let (first, mut bytes) = (self.next, 0);
         self.write(|database| {
             let mut write = database.begin_write()?;
             write.set_durability(if sync { Durability::Immediate } else { Durability::None });
             {
                 let mut journal = write.open_table(JOURNAL)?;
                 for (key, entry) in (first..).zip(batch) {
-                    journal.insert(key, serde_json::to_vec(entry)?.as_slice())?;
+                    let entry = serde_json::to_vec(entry)?;
+                    bytes += entry.len();
+                    journal.insert(key, entry.as_slice())?;
                 }
             }
             Ok(write.commit()?)
         })?;
         self.next += batch.len() as u64;
-        self.since_snapshot += batch.len() as u64;
+        self.journal_bytes += bytes;
         Ok(())
     }
 
@@ -154,23 +158,24 @@ impl Store {
 
     /// True when the journal has grown long enough for a new snapshot.
     pub fn wants_snapshot(&self) -> bool {
-        self.since_snapshot >= JOURNAL_MAX
+        self.journal_bytes >= JOURNAL_BYTES.max(2 * self.snapshot_bytes)
     }
 
     /// Replaces snapshot and journal by the engine as it is.
     pub fn snapshot(&mut self, engine: &Engine, time: Time) -> Result<(), Failed> {
+        let engine = serde_json::to_vec(engine)?;
         self.write(|database| {
             let write = database.begin_write()?;
             write.delete_table(JOURNAL)?;
             write.open_table(JOURNAL)?;
             {
                 let mut snapshot = write.open_table(SNAPSHOT)?;
-                snapshot.insert(ENGINE, serde_json::to_vec(engine)?.as_slice())?;
+                snapshot.insert(ENGINE, engine.as_slice())?;
                 snapshot.insert(TIME, serde_json::to_vec(&time)?.as_slice())?;
             }
             Ok(write.commit()?)
         })?;
-        self.since_snapshot = 0;
+        (self.journal_bytes, self.snapshot_bytes) = (0, engine.len());
         Ok(())
     }
 }
@@ -197,7 +202,13 @@ fn open_file(path: &Path) -> Result<(Store, Restored), Failed> {
     let (database, next) = open_tables(path)?;
     let restored = restore(&database)?;
     Ok((
-        Store { path: path.to_owned(), database: Some(database), next, since_snapshot: 0 },
+        Store {
+            path: path.to_owned(),
+            database: Some(database),
+            next,
+            journal_bytes: 0,
+            snapshot_bytes: 0,
+        },
         restored,
     ))
 }

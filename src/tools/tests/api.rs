@@ -6,6 +6,7 @@ mod client;
 use client::{Address, PATIENCE, PHASE, golden, phase, ranks, registration};
 use pas_core::units::Nanos;
 use pas_core::wire::{BODY_BYTES_MAX, JobReport, Problem, VERSION};
+use pas_tools::daemon::control::Unreached;
 use pas_tools::daemon::driver::emulated::Faults;
 use pas_tools::daemon::{DaemonConfig, Running, fabric_file, start};
 use serde_json::{Value, json};
@@ -152,14 +153,21 @@ fn metrics_are_prometheus_text() {
             assert_eq!(kinds.insert(name.to_owned(), kind.to_owned()), None, "{name} twice");
         } else if !line.starts_with('#') {
             let (name, value) = line.rsplit_once(' ').expect("name and value");
+            value.parse::<f64>().expect("a number");
             let name = name.split('{').next().expect("a name");
-            assert!(kinds.contains_key(name), "{name} has no type before it");
-            assert_eq!(kinds[name] == "counter", name.ends_with("_total"), "{name}");
-            value.parse::<u64>().expect("a number");
+            let parts = ["_bucket", "_sum", "_count"];
+            let whole = parts.iter().find_map(|part| name.strip_suffix(part));
+            let Some(kind) = kinds.get(whole.unwrap_or(name)) else {
+                panic!("{name} has no type before it")
+            };
+            assert_eq!(kind == "histogram", whole.is_some(), "{name}");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
         }
     }
     assert!(text.contains(r#"pasd_decisions_total{decision="granted",reason="switched"} 1"#));
     assert!(text.contains(r#"pasd_circuits{state="up"} 4"#), "{text}");
+    let path = r#"{method="POST",path="/v1/jobs/{job}/ranks"}"#;
+    assert!(text.contains(&format!("pasd_request_seconds_count{path} 4\n")), "{text}");
 }
 
 /// A refusal is a [`Problem`] that says something.
@@ -331,4 +339,32 @@ fn what_the_switch_did_is_told_and_not_what_it_said() {
         pasd.prestage("deceived", 1, request);
         states(&page["circuits"]).contains(&"up")
     });
+}
+
+#[test]
+fn an_engine_that_failed_is_no_healthy_daemon() {
+    let daemon = start(config()).expect("starts");
+    let pasd = tcp(&daemon);
+    assert_eq!(pasd.ask("GET", "/healthz", None).status, 200);
+    assert!(daemon.lives());
+    // The command is made in the engine's thread: what panics there is a fault of the engine.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let answer = runtime.block_on(daemon.control().ask(|_| panic!("a fault, played by a test")));
+    assert_eq!(answer.err(), Some(Unreached::Ending));
+    assert_refused("ending", &pasd.ask("GET", "/healthz", None), 503, "ending");
+    assert_refused("ending", &pasd.ask("GET", "/v1/jobs", None), 503, "ending");
+    let begun = Instant::now();
+    while daemon.lives() {
+        assert!(begun.elapsed() < PATIENCE, "nobody notices");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    daemon.stop();
+}
+
+#[test]
+fn terms_that_cannot_work_are_refused_at_the_start() {
+    let mut config = config();
+    config.limits.lease_ns = Nanos(0);
+    let error = start(config).err().expect("refused").to_string();
+    assert!(error.contains("lease_ns is 0"), "{error}");
 }

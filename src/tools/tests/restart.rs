@@ -488,3 +488,16 @@ fn a_faulty_fabric_file_is_told_with_its_line() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&format!("fabric.toml:{line}: ")), "{said}");
 }
+
+#[test]
+fn as_many_connections_as_may_be_are_taken() {
+    let place = Place::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -S -n 64; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_pasd")]);
+    place.options(&mut command);
+    let pasd = place.start_as(command);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", pasd.child.id())).expect("Linux");
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("a limit");
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(fields[3], fields[4], "soft and hard: {line}");
+}

@@ -1,8 +1,8 @@
 //! The handlers: decode, ask the engine's thread, encode.
 
+use super::latency::Latency;
 use super::problem;
 use crate::daemon::control::{Answer, Control, Unreached, View};
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequestParts, Query, Request, State};
@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response as HttpResponse};
+use axum::{Extension, Json};
 use pas_core::engine::{Command, Response};
 use pas_core::units::Nanos;
 use pas_core::wire::{self, BODY_BYTES_MAX, JobReport, RankReport, VERSION};
@@ -18,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::HashMap;
 use std::fmt::{Display, Write};
+use std::sync::Arc;
 
 /// A request waits no longer for its circuits, so that it is answered within [`super::ANSWER`].
 const WAIT_NS_MAX: Nanos = Nanos::from_millis(50_000);
@@ -246,14 +248,23 @@ pub async fn phases(State(control): State<Control>, Path(job): Path<String>) -> 
 }
 
 pub async fn report(State(control): State<Control>, Path(job): Path<String>) -> Handled {
-    of_job(&control, job, |view, status| JobReport {
+    let asked = job.clone();
+    let found = control.look(move |view| {
+        let status = view.engine.job_status(&asked)?;
+        let changes = view.reports.changes_of(&asked);
+        Some((status, fabric_summary(view), view.reports.of(&asked), changes))
+    });
+    let found = found.await?;
+    let (status, fabric, ranks, circuit_log) = found.ok_or_else(|| Wrong::unknown_job(&job))?;
+    // The reports are long: they are copied and encoded here, where the engine does not wait.
+    let report = JobReport {
         version: VERSION,
-        fabric: Some(fabric_summary(view)),
-        ranks: view.reports.of(&status.job),
-        circuit_log: view.reports.changes_of(&status.job),
         job: Some(status),
-    })
-    .await
+        fabric: Some(fabric),
+        ranks: ranks.iter().map(|report| RankReport::clone(report)).collect(),
+        circuit_log,
+    };
+    Ok(Json(report).into_response())
 }
 
 /// The fabric, and that its switches are emulated: the one driver that there is.
@@ -295,8 +306,9 @@ pub async fn paths(State(control): State<Control>) -> Handled {
     look(&control, |view| json!({ "version": VERSION, "moves": view.paths })).await
 }
 
-pub async fn healthz() -> &'static str {
-    "ok\n"
+pub async fn healthz(State(control): State<Control>) -> Handled {
+    control.look(|_| ()).await?;
+    Ok("ok\n".into_response())
 }
 
 pub async fn readyz(State(control): State<Control>) -> Handled {
@@ -307,8 +319,11 @@ pub async fn readyz(State(control): State<Control>) -> Handled {
     Err(Wrong::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message))
 }
 
-pub async fn metrics(State(control): State<Control>) -> Handled {
-    let text = control.look(prometheus).await?;
+pub async fn metrics(
+    State(control): State<Control>,
+    Extension(latency): Extension<Arc<Latency>>,
+) -> Handled {
+    let text = control.look(prometheus).await? + &latency.prometheus();
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
