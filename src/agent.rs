@@ -270,9 +270,13 @@ impl Agent {
     /// Before a phase that was held is asked for again, it is told anew: how often it has come
     /// back is what the planner weighs against the cost of switching.
     fn tell_again(&mut self, collector: &Mutex<Collector>, due: &Due) {
-        if self.requests.was_held(&due.phase)
-            && let Some(phase) = collector.lock().phase(&due.phase)
-        {
+        if !self.requests.was_held(&due.phase) {
+            return;
+        }
+        // A statement of its own: the lock must be free again when a message waits for its answer,
+        // since the pump takes it.
+        let phase = collector.lock().phase(&due.phase);
+        if let Some(phase) = phase {
             self.phases.insert(due.phase.clone(), phase);
             self.send_phases();
         }

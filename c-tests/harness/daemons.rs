@@ -38,9 +38,10 @@ pub fn trials() -> Vec<Trial> {
             let title = format!("daemon::answers_{script:?}::{}", mpi.name()).to_lowercase();
             trials.push(Trial::test(title, move || survives(mpi, script).map_err(Into::into)));
         }
-        let tests: [(&str, Test); 10] = [
+        let tests: [(&str, Test); 11] = [
             ("is_asked_what_it_should_be", is_asked),
             ("is_asked_over_a_unix_socket", is_asked_over_unix),
+            ("is_asked_on_where_it_holds", is_asked_on),
             ("is_away_and_comes_back", comes_back),
             ("ends_in_the_run", ends_in_the_run),
             ("is_reached_past_a_proxy", ignores_proxies),
@@ -123,6 +124,18 @@ fn is_asked(mpi: Mpi) -> Result<(), String> {
 fn is_asked_over_unix(mpi: Mpi) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     asks_all(&FakePasd::unix(&folder.path().join("pasd.sock"), Script::Good), mpi)
+}
+
+/// A phase that was held is told anew and asked for again, however long the answers take: the
+/// worker must not wait for itself then.
+fn is_asked_on(mpi: Mpi) -> Result<(), String> {
+    let fake = FakePasd::tcp(Script::Holds);
+    let (native, other) = both(&training(mpi, 80, 20_000), &fake.url)?;
+    agree(&native, &other, 0)?;
+    // The pauses between the requests double: there are four or five of them in so many iterations.
+    check("asked again", fake.count("POST", "/prestage") >= 3, &fake)?;
+    check("reports", fake.count("PUT", "/report") == 2, &fake)?;
+    check("good-byes", fake.count("DELETE", "/ranks/") == 2, &fake)
 }
 
 /// Broken at first and good later: the ranks register then, without the job noticing.
@@ -315,10 +328,14 @@ fn loses_a_rank(mpi: Mpi) -> Result<(), String> {
     keeper.args = vec!["-c".to_owned(), words, program.display().to_string()];
     keeper.args.extend(own);
     let _keeper = Running::start(&keeper)?;
-    wait_for(|| pasd.up("victim") > 0 && pasd.up("keeper") > 0)?;
+    let told = |job: &str, what: &str| format!("{job}: no {what}: {:#}", pasd.job(job));
+    wait_for(|| pasd.up("victim") > 0).map_err(|_| told("victim", "circuits"))?;
+    wait_for(|| pasd.up("keeper") > 0).map_err(|_| told("keeper", "circuits"))?;
     victim.kill();
-    wait_for(|| pasd.job("victim")["state"] == "expired")?;
-    wait_for(|| pasd.job("victim")["circuits"].as_array().is_some_and(Vec::is_empty))?;
+    let expired = || pasd.job("victim")["state"] == "expired";
+    wait_for(expired).map_err(|_| told("victim", "end of its lease"))?;
+    let released = || pasd.job("victim")["circuits"].as_array().is_some_and(Vec::is_empty);
+    wait_for(released).map_err(|_| told("victim", "release"))?;
     let kept = pasd.job("keeper");
     match (&kept["ranks_alive"], pasd.up("keeper")) {
         (alive, up) if alive == 2 && up > 0 => Ok(()),

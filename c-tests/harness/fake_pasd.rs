@@ -14,6 +14,8 @@ use std::time::Duration;
 pub enum Script {
     /// As pasd would.
     Good,
+    /// As a busy pasd would that holds: later than one slice of a wait, and switching does not pay.
+    Holds,
     /// Status 500.
     Broken,
     /// Bytes that are no HTTP.
@@ -197,6 +199,11 @@ fn answer_by(script: Script, good: &str, write: &mut impl Write) -> Option<()> {
     let wrong = r#"{"version":"one","incarnation":-1,"lease_ns":{},"fabric":[]}"#;
     match script {
         Script::Good => send(good),
+        Script::Holds => {
+            thread::sleep(Duration::from_millis(10));
+            // As long as the other word, so that the length holds.
+            send(&good.replace("\"granted\"", "\"hold\"   "))
+        }
         Script::Broken => send("HTTP/1.1 500 Oops\r\ncontent-length: 4\r\n\r\noops"),
         Script::Garbage => send("\u{1}\u{2}garbage\r\n\r\n\u{ff}").and(None),
         Script::WrongTypes => {
