@@ -13,6 +13,9 @@ fn main() {
     // process, so it must never be unmapped.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libpas.so");
+    // Symbol tables and code on pages of their own: the first are edited at load
+    // (src/preload/newer.rs), and a page of code must not become writable for that.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,separate-code");
     // A symbol that nobody defines must fail here and not in a user's job.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,defs");
 }

@@ -5,9 +5,11 @@ use crate::knobs::{self, Settings};
 use crate::life::{self, Life, State, Step};
 use crate::preload::clock::Scale;
 use crate::preload::comms::Comms;
-use crate::preload::flavor::Mpi;
+use crate::preload::flavor::{Model, Mpi};
 use crate::preload::guard::Rings;
+use crate::preload::persistent::Persistent;
 use crate::preload::real;
+use crate::preload::windows::Windows;
 use crate::skip::{Bypass, Fault};
 use crate::worker::{self, Control};
 use crate::{say, sys};
@@ -17,13 +19,21 @@ use pas_core::wire::Mode;
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// Sets a life up; to be called when `MPI_Init` has succeeded. Whatever is missing, the library
-/// stands aside and the job goes on.
-pub fn arm() {
+/// Sets a life up; to be called when `MPI_Init` has succeeded, or a session has given its first
+/// communicator. Whatever is missing, the library stands aside and the job goes on.
+pub fn arm(model: Model) {
+    if real::note_several() {
+        Bypass::SeveralMpis.count();
+        say::warn(format_args!(
+            "two MPI libraries are loaded: each call goes to its own, nothing is recorded"
+        ));
+        life::step(Step::Faulted);
+        return;
+    }
     if life::step(Step::Initialised).is_none() {
         return;
     }
-    let armed = match build() {
+    let armed = match build(model) {
         Some(life) => {
             life::begin(life);
             register_hooks();
@@ -35,7 +45,7 @@ pub fn arm() {
 }
 
 /// Everything but the worker; `None`, counted and where useful said, for each reason not to.
-fn build() -> Option<&'static Life> {
+fn build(model: Model) -> Option<&'static Life> {
     if sys::is_secure_execution() {
         Bypass::SecureExecution.count();
         return None;
@@ -49,15 +59,18 @@ fn build() -> Option<&'static Life> {
         return None;
     }
     quiet_panics();
-    let Some(mpi) = Mpi::recognise() else {
+    let Some(mpi) = Mpi::recognise(model) else {
         Fault::UnknownMpi.count();
         Settings::from_env(false);
         say::info(format_args!("this MPI is not known: calls are forwarded, nothing is recorded"));
         return None;
     };
     let comms = Comms::new();
-    let world = comms.lookup(&mpi, mpi.world())?;
-    let rank = comms.info(world.id)?.rank;
+    if let Model::World = model {
+        // The first of them all.
+        comms.lookup(&mpi, mpi.world())?;
+    }
+    let (rank, size) = mpi.rank_and_size()?;
     let settings = Settings::from_env(rank == 0);
     if settings.help && rank == 0 {
         knobs::print_help();
@@ -66,13 +79,16 @@ fn build() -> Option<&'static Life> {
         Bypass::ModeOff.count();
         return None;
     }
-    let job = Job::identify(&settings, rank, world.size);
+    let job = Job::identify(&settings, rank, size);
     let number = life::next_number();
     let (rings, worker) = (Rings::new(), Control::new());
+    let (windows, persistent) = (Windows::new(), Persistent::new());
     let scale = Scale::start();
     let detecting = detector_settings(&mpi);
     let pid = std::process::id();
-    let life = Life { number, pid, mpi, comms, rings, settings, job, detecting, scale, worker };
+    let life = Life {
+        number, pid, mpi, comms, windows, persistent, rings, settings, job, detecting, scale, worker,
+    };
     Some(Box::leak(Box::new(life)))
 }
 

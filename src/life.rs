@@ -22,6 +22,8 @@ use crate::preload::clock::Scale;
 use crate::preload::comms::Comms;
 use crate::preload::flavor::Mpi;
 use crate::preload::guard::Rings;
+use crate::preload::persistent::Persistent;
+use crate::preload::windows::Windows;
 use crate::skip::Fault;
 use crate::worker::Control;
 use pas_core::detector;
@@ -114,6 +116,10 @@ pub struct Life {
     pub mpi: Mpi,
     /// Its communicators.
     pub comms: Comms,
+    /// Its windows.
+    pub windows: Windows,
+    /// Its persistent requests.
+    pub persistent: Persistent,
     /// The threads' rings.
     pub rings: Rings,
     /// The variables in force.

@@ -19,11 +19,18 @@
 
 pub mod clock;
 pub mod comms;
+pub mod elf;
 pub mod entry;
 pub mod flavor;
 pub mod guard;
 pub mod handle_map;
+pub mod load;
+pub mod newer;
+pub mod persistent;
 pub mod real;
+pub mod record;
 pub mod ring;
+pub mod sessions;
 pub mod special;
 pub mod table;
+pub mod windows;

@@ -48,6 +48,15 @@ reasons! {
     CommTableFull "communicator_table_full";
     /// The call named no valid communicator after all.
     UnknownComm "unknown_communicator";
+    /// The call named a window that was not seen being made.
+    UnknownWindow "unknown_window";
+    /// A window beyond the limit of the table: its calls are recorded without a communicator.
+    WindowTableFull "window_table_full";
+    /// A persistent request beyond the limit of the table: its starts are recorded without what
+    /// they move.
+    RequestTableFull "request_table_full";
+    /// Requests of one `MPI_Startall` beyond the limit.
+    StartallCut "startall_cut";
     /// A report through pas.h came when the queue was full.
     ReportQueueFull "report_queue_full";
     /// A report through pas.h came while PAS was off.
@@ -60,6 +69,8 @@ reasons! {
     StdioClosed "stdio_closed";
     /// Another libpas.so is loaded before this one and does the work.
     LoadedTwice "loaded_twice";
+    /// Two MPI libraries are loaded: each call goes to its own, nothing is recorded.
+    SeveralMpis "several_mpis";
     /// `PAS_MODE=off`.
     ModeOff "mode_off";
     /// A pre-stage request was not sent since the daemon is away.

@@ -53,17 +53,12 @@ pub fn stdio_was_open() -> bool {
     STDIO_WAS_OPEN.load(Ordering::Relaxed)
 }
 
-/// All that happens at load: three queries. No thread, file, connection or output.
-extern "C" fn on_load() {
+/// Asks for it. Called once, at load.
+pub fn note_stdio() {
     // SAFETY: F_GETFD takes no third argument and any descriptor number may be asked about.
     let open = |fd| unsafe { libc::fcntl(fd, libc::F_GETFD) } != -1;
     STDIO_WAS_OPEN.store((0..3).all(open), Ordering::Relaxed);
 }
-
-#[used]
-// SAFETY: the section holds pointers to functions that the loader calls once, after relocation.
-#[unsafe(link_section = ".init_array")]
-static ON_LOAD: extern "C" fn() = on_load;
 
 /// True for set-user-id programs and the like, whose environment is not to be trusted.
 pub fn is_secure_execution() -> bool {

@@ -260,7 +260,11 @@ impl Detector {
         }
         match event.op.kind() {
             Kind::Completion => return self.iterations.completed(event.end),
-            Kind::Communicator | Kind::Life | Kind::Receive => return,
+            Kind::Local | Kind::Window | Kind::Communicator | Kind::Life => return,
+            Kind::Receive | Kind::PersistentReceive => return,
+            Kind::Persistent(_) | Kind::PersistentSend if !event.flags.has(Flags::STARTED) => {
+                return;
+            }
             _ => {}
         }
         let Some(number) = self.number(event) else { return };

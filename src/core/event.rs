@@ -50,6 +50,10 @@ impl Flags {
     pub const IN_PLACE: Flags = Flags(4);
     /// Counts were summed over a part of the communicator only; bytes are an estimate.
     pub const ESTIMATED: Flags = Flags(8);
+    /// A start of the persistent request that a call of this name made.
+    pub const STARTED: Flags = Flags(16);
+    /// The start was one of several in one `MPI_Startall`, which has a record of its own.
+    pub const IN_STARTALL: Flags = Flags(32);
 
     /// Both sets of flags.
     pub const fn with(self, other: Flags) -> Flags {

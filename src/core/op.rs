@@ -36,14 +36,28 @@ pub enum Kind {
     Blocking(Collective),
     /// A non-blocking collective, recorded when it is posted.
     Nonblocking(Collective),
+    /// The making of a persistent collective: traffic only where the record says that it was
+    /// started ([`crate::event::Flags::STARTED`]).
+    Persistent(Collective),
     /// A message sent by this rank.
     Send,
+    /// The making of a persistent or partitioned send, as for [`Kind::Persistent`].
+    PersistentSend,
     /// A message to be received by this rank; its bytes are an upper bound.
     Receive,
+    /// The making of a persistent or partitioned receive.
+    PersistentReceive,
     /// A send and a receive in one call; bytes are those sent.
     SendReceive,
-    /// A call that waits for or tests requests.
+    /// Access to another rank's memory. A read's bytes come from there: to a circuit, which joins
+    /// two ports both ways, that is the same.
+    OneSided,
+    /// A call that waits for or tests requests, or ends an epoch of a window.
     Completion,
+    /// Asks or marks; what it is about is recorded elsewhere.
+    Local,
+    /// Creation or release of a window.
+    Window,
     /// Creation or release of a communicator.
     Communicator,
     /// Start or end of MPI itself.
@@ -81,9 +95,30 @@ pub enum Collective {
 
 ops! {
     Send "MPI_Send" Kind::Send;
+    Bsend "MPI_Bsend" Kind::Send;
+    Ssend "MPI_Ssend" Kind::Send;
+    Rsend "MPI_Rsend" Kind::Send;
     Recv "MPI_Recv" Kind::Receive;
     Isend "MPI_Isend" Kind::Send;
+    Ibsend "MPI_Ibsend" Kind::Send;
+    Issend "MPI_Issend" Kind::Send;
+    Irsend "MPI_Irsend" Kind::Send;
     Irecv "MPI_Irecv" Kind::Receive;
+    Sendrecv "MPI_Sendrecv" Kind::SendReceive;
+    SendrecvReplace "MPI_Sendrecv_replace" Kind::SendReceive;
+    Isendrecv "MPI_Isendrecv" Kind::SendReceive;
+    IsendrecvReplace "MPI_Isendrecv_replace" Kind::SendReceive;
+    Probe "MPI_Probe" Kind::Local;
+    Iprobe "MPI_Iprobe" Kind::Local;
+    Mprobe "MPI_Mprobe" Kind::Local;
+    Improbe "MPI_Improbe" Kind::Local;
+    Mrecv "MPI_Mrecv" Kind::Receive;
+    Imrecv "MPI_Imrecv" Kind::Receive;
+    SendInit "MPI_Send_init" Kind::PersistentSend;
+    BsendInit "MPI_Bsend_init" Kind::PersistentSend;
+    SsendInit "MPI_Ssend_init" Kind::PersistentSend;
+    RsendInit "MPI_Rsend_init" Kind::PersistentSend;
+    RecvInit "MPI_Recv_init" Kind::PersistentReceive;
     Wait "MPI_Wait" Kind::Completion;
     Test "MPI_Test" Kind::Completion;
     Waitany "MPI_Waitany" Kind::Completion;
@@ -92,8 +127,19 @@ ops! {
     Testall "MPI_Testall" Kind::Completion;
     Waitsome "MPI_Waitsome" Kind::Completion;
     Testsome "MPI_Testsome" Kind::Completion;
-    Sendrecv "MPI_Sendrecv" Kind::SendReceive;
-    SendrecvReplace "MPI_Sendrecv_replace" Kind::SendReceive;
+    RequestGetStatus "MPI_Request_get_status" Kind::Completion;
+    RequestGetStatusAny "MPI_Request_get_status_any" Kind::Completion;
+    RequestGetStatusAll "MPI_Request_get_status_all" Kind::Completion;
+    RequestGetStatusSome "MPI_Request_get_status_some" Kind::Completion;
+    PsendInit "MPI_Psend_init" Kind::PersistentSend;
+    PrecvInit "MPI_Precv_init" Kind::PersistentReceive;
+    Pready "MPI_Pready" Kind::Local;
+    PreadyRange "MPI_Pready_range" Kind::Local;
+    PreadyList "MPI_Pready_list" Kind::Local;
+    Parrived "MPI_Parrived" Kind::Completion;
+    Start "MPI_Start" Kind::Local;
+    Startall "MPI_Startall" Kind::Local;
+    RequestFree "MPI_Request_free" Kind::Local;
     Barrier "MPI_Barrier" Kind::Blocking(Collective::Barrier);
     Bcast "MPI_Bcast" Kind::Blocking(Collective::Bcast);
     Gather "MPI_Gather" Kind::Blocking(Collective::Gather);
@@ -129,22 +175,48 @@ ops! {
     IreduceScatter "MPI_Ireduce_scatter" Kind::Nonblocking(Collective::ReduceScatter);
     Iscan "MPI_Iscan" Kind::Nonblocking(Collective::Scan);
     Iexscan "MPI_Iexscan" Kind::Nonblocking(Collective::Exscan);
+    BarrierInit "MPI_Barrier_init" Kind::Persistent(Collective::Barrier);
+    BcastInit "MPI_Bcast_init" Kind::Persistent(Collective::Bcast);
+    GatherInit "MPI_Gather_init" Kind::Persistent(Collective::Gather);
+    GathervInit "MPI_Gatherv_init" Kind::Persistent(Collective::Gatherv);
+    ScatterInit "MPI_Scatter_init" Kind::Persistent(Collective::Scatter);
+    ScattervInit "MPI_Scatterv_init" Kind::Persistent(Collective::Scatterv);
+    AllgatherInit "MPI_Allgather_init" Kind::Persistent(Collective::Allgather);
+    AllgathervInit "MPI_Allgatherv_init" Kind::Persistent(Collective::Allgatherv);
+    AlltoallInit "MPI_Alltoall_init" Kind::Persistent(Collective::Alltoall);
+    AlltoallvInit "MPI_Alltoallv_init" Kind::Persistent(Collective::Alltoallv);
+    AlltoallwInit "MPI_Alltoallw_init" Kind::Persistent(Collective::Alltoallw);
+    ReduceInit "MPI_Reduce_init" Kind::Persistent(Collective::Reduce);
+    AllreduceInit "MPI_Allreduce_init" Kind::Persistent(Collective::Allreduce);
+    ReduceScatterBlockInit "MPI_Reduce_scatter_block_init"
+        Kind::Persistent(Collective::ReduceScatterBlock);
+    ReduceScatterInit "MPI_Reduce_scatter_init" Kind::Persistent(Collective::ReduceScatter);
+    ScanInit "MPI_Scan_init" Kind::Persistent(Collective::Scan);
+    ExscanInit "MPI_Exscan_init" Kind::Persistent(Collective::Exscan);
     CommDup "MPI_Comm_dup" Kind::Communicator;
     CommDupWithInfo "MPI_Comm_dup_with_info" Kind::Communicator;
     CommIdup "MPI_Comm_idup" Kind::Communicator;
+    CommIdupWithInfo "MPI_Comm_idup_with_info" Kind::Communicator;
     CommCreate "MPI_Comm_create" Kind::Communicator;
     CommCreateGroup "MPI_Comm_create_group" Kind::Communicator;
     CommSplit "MPI_Comm_split" Kind::Communicator;
     CommSplitType "MPI_Comm_split_type" Kind::Communicator;
-    CommFree "MPI_Comm_free" Kind::Communicator;
-    CommDisconnect "MPI_Comm_disconnect" Kind::Communicator;
     IntercommCreate "MPI_Intercomm_create" Kind::Communicator;
     IntercommMerge "MPI_Intercomm_merge" Kind::Communicator;
     CartCreate "MPI_Cart_create" Kind::Communicator;
     CartSub "MPI_Cart_sub" Kind::Communicator;
     GraphCreate "MPI_Graph_create" Kind::Communicator;
-    DistGraphCreate "MPI_Dist_graph_create" Kind::Communicator;
     DistGraphCreateAdjacent "MPI_Dist_graph_create_adjacent" Kind::Communicator;
+    DistGraphCreate "MPI_Dist_graph_create" Kind::Communicator;
+    CommSpawn "MPI_Comm_spawn" Kind::Communicator;
+    CommSpawnMultiple "MPI_Comm_spawn_multiple" Kind::Communicator;
+    CommAccept "MPI_Comm_accept" Kind::Communicator;
+    CommConnect "MPI_Comm_connect" Kind::Communicator;
+    CommJoin "MPI_Comm_join" Kind::Communicator;
+    CommFree "MPI_Comm_free" Kind::Communicator;
+    CommDisconnect "MPI_Comm_disconnect" Kind::Communicator;
+    CommCreateFromGroup "MPI_Comm_create_from_group" Kind::Communicator;
+    IntercommCreateFromGroups "MPI_Intercomm_create_from_groups" Kind::Communicator;
     NeighborAllgather "MPI_Neighbor_allgather" Kind::Blocking(Collective::NeighborAllgather);
     NeighborAllgatherv "MPI_Neighbor_allgatherv" Kind::Blocking(Collective::NeighborAllgatherv);
     NeighborAlltoall "MPI_Neighbor_alltoall" Kind::Blocking(Collective::NeighborAlltoall);
@@ -156,9 +228,50 @@ ops! {
     IneighborAlltoall "MPI_Ineighbor_alltoall" Kind::Nonblocking(Collective::NeighborAlltoall);
     IneighborAlltoallv "MPI_Ineighbor_alltoallv" Kind::Nonblocking(Collective::NeighborAlltoallv);
     IneighborAlltoallw "MPI_Ineighbor_alltoallw" Kind::Nonblocking(Collective::NeighborAlltoallw);
+    NeighborAllgatherInit "MPI_Neighbor_allgather_init"
+        Kind::Persistent(Collective::NeighborAllgather);
+    NeighborAllgathervInit "MPI_Neighbor_allgatherv_init"
+        Kind::Persistent(Collective::NeighborAllgatherv);
+    NeighborAlltoallInit "MPI_Neighbor_alltoall_init"
+        Kind::Persistent(Collective::NeighborAlltoall);
+    NeighborAlltoallvInit "MPI_Neighbor_alltoallv_init"
+        Kind::Persistent(Collective::NeighborAlltoallv);
+    NeighborAlltoallwInit "MPI_Neighbor_alltoallw_init"
+        Kind::Persistent(Collective::NeighborAlltoallw);
+    WinCreate "MPI_Win_create" Kind::Window;
+    WinAllocate "MPI_Win_allocate" Kind::Window;
+    WinAllocateShared "MPI_Win_allocate_shared" Kind::Window;
+    WinCreateDynamic "MPI_Win_create_dynamic" Kind::Window;
+    Put "MPI_Put" Kind::OneSided;
+    Get "MPI_Get" Kind::OneSided;
+    Accumulate "MPI_Accumulate" Kind::OneSided;
+    GetAccumulate "MPI_Get_accumulate" Kind::OneSided;
+    Rput "MPI_Rput" Kind::OneSided;
+    Rget "MPI_Rget" Kind::OneSided;
+    Raccumulate "MPI_Raccumulate" Kind::OneSided;
+    RgetAccumulate "MPI_Rget_accumulate" Kind::OneSided;
+    FetchAndOp "MPI_Fetch_and_op" Kind::OneSided;
+    CompareAndSwap "MPI_Compare_and_swap" Kind::OneSided;
+    WinFence "MPI_Win_fence" Kind::Completion;
+    WinStart "MPI_Win_start" Kind::Completion;
+    WinComplete "MPI_Win_complete" Kind::Completion;
+    WinPost "MPI_Win_post" Kind::Completion;
+    WinWait "MPI_Win_wait" Kind::Completion;
+    WinTest "MPI_Win_test" Kind::Completion;
+    WinLock "MPI_Win_lock" Kind::Completion;
+    WinLockAll "MPI_Win_lock_all" Kind::Completion;
+    WinUnlock "MPI_Win_unlock" Kind::Completion;
+    WinUnlockAll "MPI_Win_unlock_all" Kind::Completion;
+    WinFlush "MPI_Win_flush" Kind::Completion;
+    WinFlushAll "MPI_Win_flush_all" Kind::Completion;
+    WinFlushLocal "MPI_Win_flush_local" Kind::Completion;
+    WinFlushLocalAll "MPI_Win_flush_local_all" Kind::Completion;
+    WinFree "MPI_Win_free" Kind::Window;
     Init "MPI_Init" Kind::Life;
     InitThread "MPI_Init_thread" Kind::Life;
     Finalize "MPI_Finalize" Kind::Life;
+    SessionInit "MPI_Session_init" Kind::Life;
+    SessionFinalize "MPI_Session_finalize" Kind::Life;
     Abort "MPI_Abort" Kind::Life;
 }
 
@@ -166,8 +279,33 @@ impl Op {
     /// The collective that the call carries out, where it is one.
     pub const fn collective(self) -> Option<Collective> {
         match self.kind() {
-            Kind::Blocking(collective) | Kind::Nonblocking(collective) => Some(collective),
+            Kind::Blocking(collective)
+            | Kind::Nonblocking(collective)
+            | Kind::Persistent(collective) => Some(collective),
             _ => None,
+        }
+    }
+
+    /// True for calls that make a persistent request.
+    pub const fn is_persistent(self) -> bool {
+        use Kind::{Persistent, PersistentReceive, PersistentSend};
+        matches!(self.kind(), Persistent(_) | PersistentSend | PersistentReceive)
+    }
+
+    /// True for calls that only post what is done later: how long they take is of no interest.
+    pub const fn posts(self) -> bool {
+        use Op::{
+            Ibsend, Imrecv, Irecv, Irsend, Isend, Isendrecv, IsendrecvReplace, Issend, Pready,
+            PreadyList, PreadyRange,
+        };
+        match self {
+            Isend | Ibsend | Issend | Irsend | Irecv | Imrecv | Isendrecv | IsendrecvReplace => {
+                true
+            }
+            Pready | PreadyRange | PreadyList => true,
+            _ => {
+                self.is_persistent() || matches!(self.kind(), Kind::Nonblocking(_) | Kind::OneSided)
+            }
         }
     }
 }

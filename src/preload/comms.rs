@@ -109,12 +109,13 @@ impl Comms {
     }
 
     /// The program is about to lose, or has lost, this handle.
-    pub fn remove(&self, handle: usize) -> Option<Known> {
+    pub fn remove(&self, handle: usize) {
         let mut book = self.book.lock();
-        let known = unpack(self.map.remove(handle)?);
-        book.release_occurrence(known.id);
-        book.freed.push(known.id);
-        Some(known)
+        if let Some(packed) = self.map.remove(handle) {
+            let known = unpack(packed);
+            book.release_occurrence(known.id);
+            book.freed.push(known.id);
+        }
     }
 
     /// Gives a communicator the name that the program has just set.

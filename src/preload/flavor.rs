@@ -22,6 +22,8 @@ pub type RawHandle = usize;
 
 type QueryInt = unsafe extern "C-unwind" fn(RawHandle, *mut c_int) -> c_int;
 type QueryHandle = unsafe extern "C-unwind" fn(RawHandle, *mut RawHandle) -> c_int;
+type QuerySet = unsafe extern "C-unwind" fn(RawHandle, *const c_char, *mut RawHandle) -> c_int;
+type QueryPair = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int) -> c_int;
 type QueryName = unsafe extern "C-unwind" fn(RawHandle, *mut c_char, *mut c_int) -> c_int;
 type LibraryVersion = unsafe extern "C-unwind" fn(*mut c_char, *mut c_int) -> c_int;
 type GroupFree = unsafe extern "C-unwind" fn(*mut RawHandle) -> c_int;
@@ -37,6 +39,10 @@ struct Queries {
     comm_test_inter: QueryInt,
     comm_get_name: QueryName,
     comm_group: QueryHandle,
+    group_size: QueryInt,
+    group_rank: QueryInt,
+    /// Not in an MPI before version 4.
+    group_from_session_pset: Option<QuerySet>,
     group_translate_ranks: TranslateRanks,
     group_free: GroupFree,
     type_size: QueryInt,
@@ -55,6 +61,15 @@ pub struct Mpi {
     /// Predefined operations, likewise.
     ops: HandleMap<64>,
     world_group: RawHandle,
+}
+
+/// How the program has initialised MPI (MPI-4.1, 11.2 and 11.3).
+#[derive(Clone, Copy, Debug)]
+pub enum Model {
+    /// By `MPI_Init`: there is an `MPI_COMM_WORLD`.
+    World,
+    /// By this session only: there is none.
+    Session(RawHandle),
 }
 
 /// What is known of a communicator after the local queries.
@@ -76,17 +91,10 @@ pub struct CommFacts {
 const TRANSLATE_CHUNK: usize = 128;
 
 impl Mpi {
-    /// Recognises the MPI that is loaded. To be called once `MPI_Init` has succeeded. `None` for
-    /// one that PAS does not know, or whose queries cannot be found.
-    pub fn recognise() -> Option<Mpi> {
-        let version: LibraryVersion = function(c"PMPI_Get_library_version")?;
-        let library = first_line_of(version);
-        let facts = match library.as_str() {
-            text if text.contains("Open MPI") => &facts::OPEN_MPI,
-            text if text.contains("MPICH") || text.contains("Intel") => &facts::MPICH,
-            text if text.contains("MVAPICH") => &facts::MPICH,
-            _ => return None,
-        };
+    /// Recognises the MPI that is loaded. To be called once it is initialised. `None` for one that
+    /// PAS does not know, or whose queries cannot be found.
+    pub fn recognise(model: Model) -> Option<Mpi> {
+        let (facts, library) = loaded()?;
         let queries = Queries::resolve()?;
         let world = resolve(facts.comm_world)?;
         let null = resolve(facts.comm_null)?;
@@ -101,19 +109,46 @@ impl Mpi {
             world_group: 0,
         };
         mpi.learn_predefined();
-        // SAFETY: MPI is initialised and the world is a valid communicator.
-        unsafe { (mpi.queries.comm_group)(mpi.world, &mut mpi.world_group) };
+        mpi.world_group = mpi.group_of_all(model)?;
         Some(mpi)
     }
 
+    /// The group of all ranks. Kept for the life of the MPI.
+    fn group_of_all(&self, model: Model) -> Option<RawHandle> {
+        let mut group: RawHandle = 0;
+        // SAFETY: MPI is initialised in this model: the world, or the session, is valid. The name
+        // is a C string of a set that every session has (MPI-4.1, 11.3.2).
+        let error = unsafe {
+            match model {
+                Model::World => (self.queries.comm_group)(self.world, &mut group),
+                Model::Session(session) => {
+                    let all = c"mpi://WORLD".as_ptr();
+                    (self.queries.group_from_session_pset?)(session, all, &mut group)
+                }
+            }
+        };
+        (error == 0).then_some(group)
+    }
+
+    /// This process's rank among all, and how many they are.
+    pub fn rank_and_size(&self) -> Option<(u32, u32)> {
+        let ask = |query: QueryInt| {
+            let mut value: c_int = 0;
+            // SAFETY: a local query of a group that is ours.
+            let error = unsafe { query(self.world_group, &mut value) };
+            if error == 0 { u32::try_from(value).ok() } else { None }
+        };
+        Some((ask(self.queries.group_rank)?, ask(self.queries.group_size)?))
+    }
+
     fn learn_predefined(&mut self) {
-        let Predefined::Symbols { datatypes, ops } = self.facts.predefined else { return };
-        for handle in datatypes.iter().filter_map(|name| resolve(Constant::Symbol(name))) {
+        let Predefined::Listed { datatypes, ops } = self.facts.predefined else { return };
+        for handle in datatypes.iter().copied().filter_map(resolve) {
             if let Some(bytes) = self.ask_type_bytes(handle) {
                 self.datatypes.insert(handle, bytes);
             }
         }
-        for handle in ops.iter().filter_map(|name| resolve(Constant::Symbol(name))) {
+        for handle in ops.iter().copied().filter_map(resolve) {
             self.ops.insert(handle, 1);
         }
     }
@@ -131,12 +166,7 @@ impl Mpi {
     #[inline]
     pub unsafe fn read_handle(&self, pointer: *const c_void, index: usize) -> usize {
         // SAFETY: the caller's; the width is that of the MPI that has just used the same memory.
-        unsafe {
-            match self.facts.handle_bytes {
-                4 => *pointer.cast::<u32>().add(index) as usize,
-                _ => *pointer.cast::<usize>().add(index),
-            }
-        }
+        unsafe { read_handle(self.facts, pointer, index) }
     }
 
     /// `MPI_COMM_WORLD`.
@@ -209,7 +239,7 @@ impl Mpi {
         let handle = self.handle(raw);
         match self.facts.predefined {
             Predefined::Encoded { op_mask, op, .. } => handle as u32 & op_mask == op,
-            Predefined::Symbols { .. } => self.ops.get(handle).is_some(),
+            Predefined::Listed { .. } => self.ops.get(handle).is_some(),
         }
     }
 
@@ -295,6 +325,56 @@ impl Mpi {
     }
 }
 
+/// The facts of the MPI that is loaded, and what it says of itself. May be asked for before it is
+/// initialised.
+fn loaded() -> Option<(&'static Facts, String)> {
+    let version: LibraryVersion = function(c"PMPI_Get_library_version")?;
+    let library = first_line_of(version);
+    if has_standard_abi() {
+        return Some((&facts::STANDARD, library));
+    }
+    let facts = match library.as_str() {
+        text if text.contains("Open MPI") => &facts::OPEN_MPI,
+        text if text.contains("MPICH") || text.contains("Intel") => &facts::MPICH,
+        text if text.contains("MVAPICH") => &facts::MPICH,
+        _ => return None,
+    };
+    Some((facts, library))
+}
+
+/// True for a library with the binary interface of MPI-5.0, chapter 20: it tells its version, which
+/// one with an interface of its own denies by a negative number, or lacks the function.
+fn has_standard_abi() -> bool {
+    let Some(query) = function::<QueryPair>(c"PMPI_Abi_get_version") else { return false };
+    let (mut major, mut minor): (c_int, c_int) = (-1, -1);
+    // SAFETY: two live integers; the function may be called at any time.
+    unsafe { query(&mut major, &mut minor) };
+    major >= 1
+}
+
+/// The handle that a pointer argument points to, where it is not known yet which MPI is there.
+///
+/// # Safety
+/// `pointer` is null or points to a handle of the MPI that is loaded.
+pub unsafe fn read_loaded(pointer: *const c_void) -> Option<usize> {
+    let (facts, _) = loaded()?;
+    // SAFETY: the caller's.
+    (!pointer.is_null()).then(|| unsafe { read_handle(facts, pointer, 0) })
+}
+
+/// # Safety
+/// `pointer` points to handles of an MPI of these facts, one at `index` among them.
+#[inline(always)]
+unsafe fn read_handle(facts: &Facts, pointer: *const c_void, index: usize) -> usize {
+    // SAFETY: the caller's.
+    unsafe {
+        match facts.handle_bytes {
+            4 => *pointer.cast::<u32>().add(index) as usize,
+            _ => *pointer.cast::<usize>().add(index),
+        }
+    }
+}
+
 /// The error that a call answers when the library below does not have it. Before `MPI_Init` the
 /// flavour is not known; Open MPI's number is an error to MPICH too.
 #[cold]
@@ -311,6 +391,9 @@ impl Queries {
             comm_test_inter: function(c"PMPI_Comm_test_inter")?,
             comm_get_name: function(c"PMPI_Comm_get_name")?,
             comm_group: function(c"PMPI_Comm_group")?,
+            group_size: function(c"PMPI_Group_size")?,
+            group_rank: function(c"PMPI_Group_rank")?,
+            group_from_session_pset: function(c"PMPI_Group_from_session_pset"),
             group_translate_ranks: function(c"PMPI_Group_translate_ranks")?,
             group_free: function(c"PMPI_Group_free")?,
             type_size: function(c"PMPI_Type_size")?,
@@ -335,7 +418,8 @@ macro_rules! functions {
         }
     )*};
 }
-functions!(QueryInt, QueryHandle, QueryName, LibraryVersion, GroupFree, TranslateRanks);
+functions!(QueryInt, QueryHandle, QuerySet, QueryPair, QueryName, LibraryVersion, GroupFree);
+functions!(TranslateRanks);
 
 /// The query of that name: by its `PMPI_` name, which no tool wraps, or, where an MPI was built
 /// without those, by the other (none of them is wrapped by PAS).

@@ -120,7 +120,7 @@ impl Collector {
         self.sums.add(&event);
         self.detector.observe(&event);
         let failed = event.flags.has(Flags::FAILED);
-        if !failed && !matches!(event.op.kind(), Kind::Completion) {
+        if !failed && !matches!(event.op.kind(), Kind::Completion | Kind::Local) {
             if self.timeline.len() == REPORT_TIMELINE_MAX {
                 self.timeline.pop_front();
             }

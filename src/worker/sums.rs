@@ -37,15 +37,23 @@ impl Sum {
 }
 
 impl Sums {
-    /// Adds one call.
+    /// Adds one call, under its own name: what a start moves is told by `MPI_Start`, not by the
+    /// call that made the request.
     pub fn add(&mut self, event: &Event) {
+        let (op, count) = match event.flags {
+            flags if flags.has(Flags::IN_STARTALL) => (Op::Startall, 0),
+            flags if flags.has(Flags::STARTED) => (Op::Start, 1),
+            _ => (event.op, 1),
+        };
+        // Made, but nothing sent yet.
+        let kept = !event.flags.has(Flags::STARTED) && event.op.is_persistent();
         let sum = Sum {
-            count: 1,
+            count,
             failed: u64::from(event.flags.has(Flags::FAILED)),
-            bytes: event.bytes,
+            bytes: if kept { 0 } else { event.bytes },
             time_ns: event.duration().0,
         };
-        add_bounded(&mut self.living, (event.comm, event.op), sum);
+        add_bounded(&mut self.living, (event.comm, op), sum);
     }
 
     /// The communicator was freed: its sums go on under its key.

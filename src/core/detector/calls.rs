@@ -133,11 +133,15 @@ impl Calls {
         let small = event.bytes < SMALL_BYTES;
         let peer = u32::try_from(event.peer).ok();
         let (group, to) = match event.op.kind() {
-            Kind::Blocking(collective) | Kind::Nonblocking(collective) => {
+            Kind::Blocking(collective)
+            | Kind::Nonblocking(collective)
+            | Kind::Persistent(collective) => {
                 (collective_group(event, collective, info, known), None)
             }
             // A message to nobody (a negative peer) or from an inter-communicator is no step.
-            Kind::Send | Kind::SendReceive if peer.is_some_and(|to| to < info.size) => {
+            Kind::Send | Kind::PersistentSend | Kind::SendReceive | Kind::OneSided
+                if peer.is_some_and(|to| to < info.size) =>
+            {
                 (message_group(event, info), peer)
             }
             _ => return None,
@@ -204,7 +208,8 @@ fn collective_group(
     info: &CommInfo,
     known: &Known,
 ) -> Group {
-    let nonblocking = matches!(event.op.kind(), Kind::Nonblocking(_));
+    // The libraries carry a started persistent collective out as they do a non-blocking one.
+    let nonblocking = matches!(event.op.kind(), Kind::Nonblocking(_) | Kind::Persistent(_));
     let query = Query {
         library: known.settings.library,
         collective,
