@@ -18,6 +18,8 @@ mod flavors;
 mod inert;
 #[path = "harness/run.rs"]
 mod run;
+#[path = "harness/standard.rs"]
+mod standard;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -35,6 +37,7 @@ fn main() {
     trials.extend(inert::trials());
     trials.extend(exports::trials());
     trials.extend(flavors::trials());
+    trials.extend(standard::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 

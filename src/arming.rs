@@ -87,7 +87,18 @@ fn build(model: Model) -> Option<&'static Life> {
     let detecting = detector_settings(&mpi);
     let pid = std::process::id();
     let life = Life {
-        number, pid, mpi, comms, windows, persistent, rings, settings, job, detecting, scale, worker,
+        number,
+        pid,
+        mpi,
+        comms,
+        windows,
+        persistent,
+        rings,
+        settings,
+        job,
+        detecting,
+        scale,
+        worker,
     };
     Some(Box::leak(Box::new(life)))
 }

@@ -7,7 +7,6 @@
 mod facts;
 
 use crate::run::{Mpi, finish};
-use crate::trial;
 use facts::{Constant, Facts, Predefined};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -17,37 +16,48 @@ use std::time::Duration;
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    vec![
-        trial("flavor::open_mpi_layouts", || layouts(Mpi::OpenMpi, &facts::OPEN_MPI)),
-        trial("flavor::mpich_layouts", || layouts(Mpi::Mpich, &facts::MPICH)),
-        trial("flavor::open_mpi_values", || values(Mpi::OpenMpi, &facts::OPEN_MPI)),
-        trial("flavor::mpich_values", || values(Mpi::Mpich, &facts::MPICH)),
-        trial("flavor::open_mpi_symbols", open_mpi_symbols),
-        trial("flavor::mpich_encoding", mpich_encoding),
-    ]
+    let mut trials: Vec<Trial> = Vec::new();
+    for mpi in Mpi::ALL {
+        let title = |what: &str| format!("flavor::{what}::{}", mpi.name());
+        trials.push(Trial::test(title("layouts"), move || {
+            layouts(mpi, facts_of(mpi)).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("values"), move || {
+            values(mpi, facts_of(mpi)).map_err(Into::into)
+        }));
+        trials.push(Trial::test(title("predefined"), move || {
+            predefined(mpi, facts_of(mpi)).map_err(Into::into)
+        }));
+    }
+    trials
 }
 
-fn output(mut command: Command) -> Result<String, String> {
-    let outcome = finish(command_quiet(&mut command), Duration::from_secs(60))?;
+/// The facts that libpas.so takes for this MPI.
+fn facts_of(mpi: Mpi) -> &'static Facts {
+    match mpi {
+        Mpi::OpenMpi | Mpi::OpenMpi5 => &facts::OPEN_MPI,
+        Mpi::Mpich | Mpi::Mpich5 | Mpi::Intel => &facts::MPICH,
+        Mpi::MpichAbi => &facts::STANDARD,
+    }
+}
+
+fn output(command: Command) -> Result<String, String> {
+    let outcome = finish(command, Duration::from_secs(60))?;
     match outcome.code {
         0 => Ok(outcome.stdout),
         code => Err(format!("ended with {code}: {}", outcome.stderr)),
     }
 }
 
-fn command_quiet(command: &mut Command) -> Command {
-    let mut copy = Command::new(command.get_program());
-    copy.args(command.get_args());
-    copy.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    copy
-}
-
 /// The folder of the MPI's mpi.h, as its compiler wrapper says.
 fn include_folders(mpi: Mpi) -> Result<Vec<String>, String> {
-    let mut wrapper = Command::new(format!("mpicc.{}", mpi.name()));
-    wrapper.arg(if mpi == Mpi::OpenMpi { "--showme:compile" } else { "-compile_info" });
+    let mut wrapper = mpi.compiler();
+    wrapper.arg(if mpi.is_open_mpi() { "--showme:compile" } else { "-show" });
     let line = output(wrapper)?;
-    Ok(line.split_whitespace().filter(|word| word.starts_with("-I")).map(str::to_owned).collect())
+    let mut flags: Vec<String> =
+        line.replace('"', "").split_whitespace().map(str::to_owned).collect();
+    flags.retain(|word| word.starts_with("-I") || word.starts_with("-D"));
+    Ok(flags)
 }
 
 /// What bindgen makes of the header, as Rust text.
@@ -59,14 +69,6 @@ fn bindings(mpi: Mpi) -> Result<String, String> {
         .allowlist_var("MPI_.*")
         .layout_tests(true);
     builder.generate().map(|made| made.to_string()).map_err(|error| error.to_string())
-}
-
-/// An integer constant of the header.
-fn constant(bindings: &str, name: &str) -> Result<i64, String> {
-    let line = bindings.lines().find(|line| line.starts_with(&format!("pub const {name}: ")));
-    let value = line.and_then(|line| line.split_once(" = ")).map(|(_, value)| value);
-    let value = value.ok_or_else(|| format!("bindgen gives no {name}"))?;
-    value.trim_end_matches(';').parse().map_err(|error| format!("{name}: {error}"))
 }
 
 fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
@@ -86,25 +88,8 @@ fn layouts(mpi: Mpi, facts: &Facts) -> Result<(), String> {
         };
         expect(handle, bytes, facts.handle_bytes)?;
     }
-    let source = squeezed.contains(&format!("MPI_SOURCE) - {}", facts.status_source_offset))
-        || squeezed.contains(&format!(
-            "offset_of!(ompi_status_public_t, MPI_SOURCE) - {}usize",
-            facts.status_source_offset
-        ))
-        || squeezed.contains(&format!(
-            "offset_of!(MPI_Status, MPI_SOURCE) - {}usize",
-            facts.status_source_offset
-        ));
-    expect("MPI_SOURCE is where the table says", source, true)?;
-    expect("MPI_PROC_NULL", constant(&text, "MPI_PROC_NULL")?, facts.proc_null.into())?;
-    expect("MPI_ANY_SOURCE", constant(&text, "MPI_ANY_SOURCE")?, facts.any_source.into())?;
-    expect("MPI_ROOT", constant(&text, "MPI_ROOT")?, facts.root.into())?;
-    expect("MPI_ERR_OTHER", constant(&text, "MPI_ERR_OTHER")?, facts.err_other.into())?;
-    let longest = |name| constant(&text, name).map(|value| value as usize);
-    let name = longest("MPI_MAX_OBJECT_NAME").or_else(|_| longest("OPAL_MAX_OBJECT_NAME"))?;
-    expect("MPI_MAX_OBJECT_NAME", name, facts.object_name_bytes_max)?;
-    let version = longest("MPI_MAX_LIBRARY_VERSION_STRING")?;
-    expect("MPI_MAX_LIBRARY_VERSION_STRING", version, facts.library_version_bytes_max)
+    let offset = format!("MPI_SOURCE) - {}", facts.status_source_offset);
+    expect("MPI_SOURCE is where the table says", squeezed.contains(&offset), true)
 }
 
 /// Compiles and runs a program that prints `name value` lines.
@@ -117,10 +102,12 @@ fn printed(mpi: Mpi, body: &str) -> Result<BTreeMap<String, i64>, String> {
          int main(void) {{ {body} return 0; }}\n"
     );
     fs::write(&source, text).map_err(|error| error.to_string())?;
-    let mut compiler = Command::new(format!("mpicc.{}", mpi.name()));
+    let mut compiler = mpi.compiler();
     compiler.arg("-w").arg("-o").arg(&program).arg(&source);
     output(compiler)?;
-    let lines = output(Command::new(&program))?;
+    let mut command = Command::new(&program);
+    command.envs(mpi.environment());
+    let lines = output(command)?;
     let pair = |line: &str| {
         let (name, value) = line.split_once(' ')?;
         Some((name.to_owned(), value.parse().ok()?))
@@ -131,61 +118,102 @@ fn printed(mpi: Mpi, body: &str) -> Result<BTreeMap<String, i64>, String> {
 fn values(mpi: Mpi, facts: &Facts) -> Result<(), String> {
     let body = "P(\"in_place\", (intptr_t)MPI_IN_PLACE) P(\"ignore\", (intptr_t)MPI_STATUS_IGNORE) \
                 P(\"source\", offsetof(MPI_Status, MPI_SOURCE)) P(\"handle\", sizeof(MPI_Comm)) \
-                P(\"success\", MPI_SUCCESS)";
+                P(\"success\", MPI_SUCCESS) P(\"proc_null\", MPI_PROC_NULL) P(\"root\", MPI_ROOT) \
+                P(\"any\", MPI_ANY_SOURCE) P(\"other\", MPI_ERR_OTHER) \
+                P(\"name\", MPI_MAX_OBJECT_NAME) P(\"version\", MPI_MAX_LIBRARY_VERSION_STRING)";
     let found = printed(mpi, body)?;
     let get = |name: &str| found.get(name).copied().ok_or_else(|| format!("no {name}"));
     expect("MPI_IN_PLACE", get("in_place")?, facts.in_place as i64)?;
     expect("MPI_STATUS_IGNORE", get("ignore")?, facts.status_ignore as i64)?;
     expect("MPI_SOURCE's place", get("source")?, facts.status_source_offset as i64)?;
     expect("a handle's width", get("handle")?, facts.handle_bytes as i64)?;
-    expect("MPI_SUCCESS", get("success")?, 0)
+    expect("MPI_SUCCESS", get("success")?, 0)?;
+    expect("MPI_PROC_NULL", get("proc_null")?, facts.proc_null.into())?;
+    expect("MPI_ROOT", get("root")?, facts.root.into())?;
+    expect("MPI_ANY_SOURCE", get("any")?, facts.any_source.into())?;
+    expect("MPI_ERR_OTHER", get("other")?, facts.err_other.into())?;
+    expect("MPI_MAX_OBJECT_NAME", get("name")?, facts.object_name_bytes_max as i64)?;
+    let version = get("version")?;
+    expect("MPI_MAX_LIBRARY_VERSION_STRING", version, facts.library_version_bytes_max as i64)
 }
 
-/// Every symbol of the table is the address that the header's constant has.
-fn open_mpi_symbols() -> Result<(), String> {
-    let Predefined::Symbols { datatypes, ops } = facts::OPEN_MPI.predefined else {
-        return Err("Open MPI's handles are symbols".to_owned());
+/// Predefined datatypes and operations are told as the table says.
+fn predefined(mpi: Mpi, facts: &Facts) -> Result<(), String> {
+    match facts.predefined {
+        Predefined::Encoded { .. } => mpich_encoding(mpi),
+        Predefined::Listed { datatypes, ops } => listed(mpi, facts, datatypes, ops),
+    }
+}
+
+/// Every handle of the table is there, and those that programs use are in the table.
+fn listed(mpi: Mpi, facts: &Facts, datatypes: &[Constant], ops: &[Constant]) -> Result<(), String> {
+    const TYPES: [&str; 14] = [
+        "CHAR",
+        "BYTE",
+        "SHORT",
+        "INT",
+        "LONG",
+        "LONG_LONG",
+        "FLOAT",
+        "DOUBLE",
+        "INT32_T",
+        "INT64_T",
+        "UINT64_T",
+        "C_DOUBLE_COMPLEX",
+        "AINT",
+        "C_BOOL",
+    ];
+    const OPS: [&str; 12] = [
+        "MAX", "MIN", "SUM", "PROD", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MINLOC",
+        "MAXLOC",
+    ];
+    let mut body = String::from("void *dlsym(void *, const char *);");
+    let mut number = 0;
+    let mut print = |name: String, value: &Constant| {
+        number += 1;
+        match value {
+            Constant::Value(value) => body.push_str(&format!("P(\"{name}\", {value})")),
+            Constant::Symbol(symbol) => {
+                let symbol = symbol.to_string_lossy();
+                body.push_str(&format!("P(\"{name}\", (intptr_t)dlsym(0, \"{symbol}\"))"));
+            }
+        }
     };
-    let name = |symbol: &&std::ffi::CStr| symbol.to_string_lossy().into_owned();
-    let mut declared: Vec<String> = datatypes.iter().chain(ops).map(name).collect();
-    for constant in [facts::OPEN_MPI.comm_world, facts::OPEN_MPI.comm_null] {
-        match constant {
-            Constant::Symbol(symbol) => declared.push(symbol.to_string_lossy().into_owned()),
-            Constant::Value(value) => return Err(format!("{value} is no symbol")),
+    for (index, handle) in datatypes.iter().enumerate() {
+        print(format!("t{index}"), handle);
+    }
+    for (index, handle) in ops.iter().enumerate() {
+        print(format!("o{index}"), handle);
+    }
+    print("world".to_owned(), &facts.comm_world);
+    print("null".to_owned(), &facts.comm_null);
+    for name in TYPES.iter().chain(&OPS).chain(&["COMM_WORLD", "COMM_NULL"]) {
+        body.push_str(&format!("P(\"{name}\", (intptr_t)MPI_{name})"));
+    }
+    let found = printed(mpi, &body)?;
+    let get = |name: &str| found.get(name).copied().ok_or_else(|| format!("no {name}"));
+    if let Some((name, _)) = found.iter().find(|(_, handle)| **handle == 0) {
+        return Err(format!("{name} is not in the library"));
+    }
+    let all = |prefix: char| -> Vec<i64> {
+        let of = found.iter().filter(|(name, _)| {
+            name.starts_with(prefix) && name.chars().skip(1).all(|c| c.is_ascii_digit())
+        });
+        of.map(|(_, handle)| *handle).collect()
+    };
+    for (prefix, names) in [('t', &TYPES[..]), ('o', &OPS[..])] {
+        let handles = all(prefix);
+        for name in names {
+            expect(name, handles.contains(&get(name)?), true)?;
         }
     }
-    let pairs = [
-        ("MPI_COMM_WORLD", "ompi_mpi_comm_world"),
-        ("MPI_FLOAT", "ompi_mpi_float"),
-        ("MPI_DOUBLE", "ompi_mpi_double"),
-        ("MPI_LONG_LONG", "ompi_mpi_long_long_int"),
-        ("MPI_SUM", "ompi_mpi_op_sum"),
-        ("MPI_MINLOC", "ompi_mpi_op_minloc"),
-    ];
-    let found = printed_symbols(&declared, &pairs)?;
-    match found.iter().find(|(_, holds)| **holds != 1) {
-        Some((name, _)) => Err(format!("{name} is not what the header says")),
-        None => Ok(()),
-    }
-}
-
-/// Compares addresses through dlsym, as libpas.so does.
-fn printed_symbols(
-    symbols: &[String],
-    pairs: &[(&str, &str)],
-) -> Result<BTreeMap<String, i64>, String> {
-    let mut body = String::from("void *dlsym(void *, const char *);");
-    for symbol in symbols {
-        body.push_str(&format!("P(\"{symbol}\", dlsym(0, \"{symbol}\") != 0)"));
-    }
-    for (constant, symbol) in pairs {
-        body.push_str(&format!("P(\"{constant}\", (void *){constant} == dlsym(0, \"{symbol}\"))"));
-    }
-    printed(Mpi::OpenMpi, &body)
+    expect("MPI_COMM_WORLD", get("COMM_WORLD")?, get("world")?)?;
+    expect("MPI_COMM_NULL", get("COMM_NULL")?, get("null")?)?;
+    expect("handles of the table", number > 50, true)
 }
 
 /// The bits of MPICH's handles tell kind and size, for every basic datatype and operation.
-fn mpich_encoding() -> Result<(), String> {
+fn mpich_encoding(mpi: Mpi) -> Result<(), String> {
     const TYPES: [&str; 24] = [
         "CHAR",
         "SIGNED_CHAR",
@@ -230,7 +258,7 @@ fn mpich_encoding() -> Result<(), String> {
         body.push_str(&format!("P(\"O{name}\", (unsigned)MPI_{name})"));
     }
     body.push_str("P(\"world\", (unsigned)MPI_COMM_WORLD) P(\"null\", (unsigned)MPI_COMM_NULL)");
-    let found = printed(Mpi::Mpich, &format!("MPI_Init(0, 0); {body} MPI_Finalize();"))?;
+    let found = printed(mpi, &format!("MPI_Init(0, 0); {body} MPI_Finalize();"))?;
     let get = |name: String| found.get(&name).copied().ok_or(format!("no {name}"));
     for name in TYPES {
         let handle = get(format!("T{name}"))? as u32;

@@ -8,21 +8,103 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// An MPI library.
+/// An MPI library: Debian's two, and four from PyPI's wheels (scripts/setup test installs them).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "Open MPI is its name")]
 pub enum Mpi {
     OpenMpi,
     Mpich,
+    OpenMpi5,
+    Mpich5,
+    /// MPICH 5 through the binary interface that MPI-5.0 fixes.
+    MpichAbi,
+    Intel,
 }
 
 impl Mpi {
+    /// Debian's, under which everything is run.
     pub const BOTH: [Mpi; 2] = [Mpi::OpenMpi, Mpi::Mpich];
+    pub const ALL: [Mpi; 6] =
+        [Mpi::OpenMpi, Mpi::Mpich, Mpi::OpenMpi5, Mpi::Mpich5, Mpi::MpichAbi, Mpi::Intel];
 
-    /// As Debian's alternatives name it.
+    /// As Debian's alternatives name it, or for short.
     pub fn name(self) -> &'static str {
         match self {
             Mpi::OpenMpi => "openmpi",
             Mpi::Mpich => "mpich",
+            Mpi::OpenMpi5 => "openmpi5",
+            Mpi::Mpich5 => "mpich5",
+            Mpi::MpichAbi => "mpich-abi",
+            Mpi::Intel => "intel",
+        }
+    }
+
+    /// True for Open MPI, whatever the version.
+    pub fn is_open_mpi(self) -> bool {
+        matches!(self, Mpi::OpenMpi | Mpi::OpenMpi5)
+    }
+
+    /// Where a wheel's environment is.
+    fn wheel(self) -> PathBuf {
+        let folder = match self {
+            Mpi::OpenMpi | Mpi::Mpich => return PathBuf::from("/usr"),
+            Mpi::OpenMpi5 => "openmpi5",
+            Mpi::Mpich5 | Mpi::MpichAbi => "mpich5",
+            Mpi::Intel => "impi",
+        };
+        target().join("mpi").join(folder)
+    }
+
+    /// Its main library.
+    pub fn library(self) -> PathBuf {
+        match self {
+            Mpi::OpenMpi => PathBuf::from("/usr/lib/x86_64-linux-gnu/libmpi.so.40"),
+            Mpi::Mpich => PathBuf::from("/usr/lib/x86_64-linux-gnu/libmpich.so.12"),
+            Mpi::OpenMpi5 => self.wheel().join("lib/libmpi.so.40"),
+            Mpi::Mpich5 | Mpi::Intel => self.wheel().join("lib/libmpi.so.12"),
+            Mpi::MpichAbi => self.wheel().join("lib/libmpi_abi.so.1"),
+        }
+    }
+
+    /// Its C compiler.
+    pub fn compiler(self) -> Command {
+        let mut command = match self {
+            Mpi::OpenMpi | Mpi::Mpich => Command::new(format!("mpicc.{}", self.name())),
+            Mpi::MpichAbi => Command::new(self.wheel().join("bin/mpicc_abi")),
+            _ => Command::new(self.wheel().join("bin/mpicc")),
+        };
+        command.envs(self.environment());
+        command
+    }
+
+    /// Its launcher, for so many ranks.
+    pub fn launcher(self, ranks: u32) -> Command {
+        let mut command = match self {
+            Mpi::OpenMpi | Mpi::Mpich => Command::new(format!("mpirun.{}", self.name())),
+            Mpi::OpenMpi5 => Command::new(self.wheel().join("bin/mpirun")),
+            Mpi::Mpich5 | Mpi::MpichAbi => Command::new(self.wheel().join("bin/mpiexec")),
+            Mpi::Intel => Command::new(self.wheel().join("bin/mpiexec.hydra")),
+        };
+        if self.is_open_mpi() {
+            command.arg("--oversubscribe");
+        }
+        command.arg("-n").arg(ranks.to_string()).envs(self.environment());
+        command
+    }
+
+    /// What its programs and tools need to be set.
+    pub fn environment(self) -> Vec<(&'static str, String)> {
+        match self {
+            Mpi::OpenMpi | Mpi::OpenMpi5 => vec![
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1".to_owned()),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".to_owned()),
+            ],
+            // Without a fabric of its own it is to use shared memory and sockets.
+            Mpi::Intel => vec![
+                ("I_MPI_ROOT", self.wheel().display().to_string()),
+                ("I_MPI_FABRICS", "shm".to_owned()),
+            ],
+            Mpi::Mpich | Mpi::Mpich5 | Mpi::MpichAbi => Vec::new(),
         }
     }
 }
@@ -59,7 +141,7 @@ pub fn build() {
     let mut sources: Vec<PathBuf> = sources.flatten().map(|entry| entry.path()).collect();
     sources.retain(|path| path.extension().is_some_and(|ending| ending == "c"));
     sources.sort();
-    for mpi in Mpi::BOTH {
+    for mpi in Mpi::ALL {
         for source in &sources {
             compile(source, mpi);
         }
@@ -75,8 +157,7 @@ fn compile(source: &Path, mpi: Mpi) {
     if age(&out) > newest {
         return;
     }
-    let compiler = format!("mpicc.{}", mpi.name());
-    let mut command = Command::new(&compiler);
+    let mut command = mpi.compiler();
     command.args(["-O1", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Wno-stringop-overread"]);
     command.arg("-o").arg(&out).arg(source);
     if name == "linked" {
@@ -85,7 +166,8 @@ fn compile(source: &Path, mpi: Mpi) {
         command.arg(format!("-Wl,-rpath,{}", libs.display()));
     }
     command.args(["-lpthread", "-ldl"]);
-    must(&mut command, &format!("{compiler} (scripts/setup test installs it)"));
+    let what = format!("{command:?} (scripts/setup test installs it)");
+    must(&mut command, &what);
 }
 
 fn must(command: &mut Command, what: &str) {
@@ -142,17 +224,13 @@ impl Job {
 
     /// The launcher's command, to be run or spawned.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(format!("mpirun.{}", self.mpi.name()));
-        if self.mpi == Mpi::OpenMpi {
-            command.arg("--oversubscribe");
-        }
-        command.arg("-n").arg(self.ranks.to_string()).arg(&self.program).args(&self.args);
+        let mut command = self.mpi.launcher(self.ranks);
+        command.arg(&self.program).args(&self.args);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PAS_") {
                 command.env_remove(name);
             }
         }
-        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }

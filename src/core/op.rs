@@ -56,6 +56,8 @@ pub enum Kind {
     Completion,
     /// Asks or marks; what it is about is recorded elsewhere.
     Local,
+    /// A file: traffic to the storage, not to other ranks.
+    File,
     /// Creation or release of a window.
     Window,
     /// Creation or release of a communicator.
@@ -267,6 +269,51 @@ ops! {
     WinFlushLocal "MPI_Win_flush_local" Kind::Completion;
     WinFlushLocalAll "MPI_Win_flush_local_all" Kind::Completion;
     WinFree "MPI_Win_free" Kind::Window;
+    FileClose "MPI_File_close" Kind::File;
+    FileDelete "MPI_File_delete" Kind::File;
+    FileGetPositionShared "MPI_File_get_position_shared" Kind::File;
+    FileIread "MPI_File_iread" Kind::File;
+    FileIreadAll "MPI_File_iread_all" Kind::File;
+    FileIreadAt "MPI_File_iread_at" Kind::File;
+    FileIreadAtAll "MPI_File_iread_at_all" Kind::File;
+    FileIreadShared "MPI_File_iread_shared" Kind::File;
+    FileIwrite "MPI_File_iwrite" Kind::File;
+    FileIwriteAll "MPI_File_iwrite_all" Kind::File;
+    FileIwriteAt "MPI_File_iwrite_at" Kind::File;
+    FileIwriteAtAll "MPI_File_iwrite_at_all" Kind::File;
+    FileIwriteShared "MPI_File_iwrite_shared" Kind::File;
+    FileOpen "MPI_File_open" Kind::File;
+    FilePreallocate "MPI_File_preallocate" Kind::File;
+    FileRead "MPI_File_read" Kind::File;
+    FileReadAll "MPI_File_read_all" Kind::File;
+    FileReadAllBegin "MPI_File_read_all_begin" Kind::File;
+    FileReadAllEnd "MPI_File_read_all_end" Kind::File;
+    FileReadAt "MPI_File_read_at" Kind::File;
+    FileReadAtAll "MPI_File_read_at_all" Kind::File;
+    FileReadAtAllBegin "MPI_File_read_at_all_begin" Kind::File;
+    FileReadAtAllEnd "MPI_File_read_at_all_end" Kind::File;
+    FileReadOrdered "MPI_File_read_ordered" Kind::File;
+    FileReadOrderedBegin "MPI_File_read_ordered_begin" Kind::File;
+    FileReadOrderedEnd "MPI_File_read_ordered_end" Kind::File;
+    FileReadShared "MPI_File_read_shared" Kind::File;
+    FileSeekShared "MPI_File_seek_shared" Kind::File;
+    FileSetAtomicity "MPI_File_set_atomicity" Kind::File;
+    FileSetInfo "MPI_File_set_info" Kind::File;
+    FileSetSize "MPI_File_set_size" Kind::File;
+    FileSetView "MPI_File_set_view" Kind::File;
+    FileSync "MPI_File_sync" Kind::File;
+    FileWrite "MPI_File_write" Kind::File;
+    FileWriteAll "MPI_File_write_all" Kind::File;
+    FileWriteAllBegin "MPI_File_write_all_begin" Kind::File;
+    FileWriteAllEnd "MPI_File_write_all_end" Kind::File;
+    FileWriteAt "MPI_File_write_at" Kind::File;
+    FileWriteAtAll "MPI_File_write_at_all" Kind::File;
+    FileWriteAtAllBegin "MPI_File_write_at_all_begin" Kind::File;
+    FileWriteAtAllEnd "MPI_File_write_at_all_end" Kind::File;
+    FileWriteOrdered "MPI_File_write_ordered" Kind::File;
+    FileWriteOrderedBegin "MPI_File_write_ordered_begin" Kind::File;
+    FileWriteOrderedEnd "MPI_File_write_ordered_end" Kind::File;
+    FileWriteShared "MPI_File_write_shared" Kind::File;
     Init "MPI_Init" Kind::Life;
     InitThread "MPI_Init_thread" Kind::Life;
     Finalize "MPI_Finalize" Kind::Life;

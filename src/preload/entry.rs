@@ -8,7 +8,7 @@
 use super::newer::newer;
 use super::real::real;
 use super::record::{Fact, Facts, NONE, record};
-use super::table::{self, Aint, Handle, In, Int, IntOut, Ints, Out, Unsure};
+use super::table::{self, Aint, Handle, In, Int, IntOut, Ints, Offset, Out, Unsure};
 use super::{clock, guard};
 use crate::life;
 use pas_core::op::Op;
@@ -53,7 +53,7 @@ macro_rules! observed {
             $($arg: $type,)*
             real: unsafe extern "C-unwind" fn($($type),*) -> c_int,
         ) -> c_int {
-            let Some(guard) = guard::enter() else {
+            let Some(guard) = guard::enter(Op::$op) else {
                 // SAFETY: the program's own call, its arguments untouched.
                 return unsafe { real($($arg),*) };
             };
@@ -163,4 +163,5 @@ macro_rules! chapters {
     };
 }
 
-chapters!(point_to_point collectives nonblocking persistent communicators neighbours one_sided);
+chapters!(point_to_point collectives nonblocking persistent communicators neighbours one_sided
+    file_io);

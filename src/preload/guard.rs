@@ -9,6 +9,7 @@ use crate::life::{self, Life};
 use crate::skip::{Bypass, Fault};
 use crate::sys;
 use parking_lot::Mutex;
+use pas_core::op::{Kind, Op};
 use std::ffi::{c_ulong, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -19,7 +20,7 @@ struct Tls {
     ring: *const c_void,
     owner: c_ulong,
     frame: *const c_void,
-    nested: c_ulong,
+    nested_left: c_ulong,
 }
 
 const _: () = assert!(size_of::<Tls>() == 4 * size_of::<*const c_void>());
@@ -86,9 +87,9 @@ pub struct Guard {
 ///
 /// The mark is a stack address and not a depth: a longjmp out of a call (error handlers do that)
 /// leaves a mark behind that the next call sees to be stale if it is made from an older frame. If
-/// not, it is taken for nested, but only [`NESTED_MAX`] times.
+/// not, it is taken for nested, but only [`nested_max`] times.
 #[inline(always)]
-pub fn enter() -> Option<Guard> {
+pub fn enter(op: Op) -> Option<Guard> {
     let life = life::current()?;
     let here = 0u8;
     let frame = (&raw const here).cast::<c_void>();
@@ -99,13 +100,21 @@ pub fn enter() -> Option<Guard> {
             return None;
         }
         (*tls).frame = frame;
+        (*tls).nested_left = nested_max(op);
         Some(Guard { tls, life })
     }
 }
 
-/// Calls that may be inside one other call: no MPI makes nearly as many. After so many the mark
-/// is stale, and a thread is not taken for nested for the rest of the job.
-const NESTED_MAX: c_ulong = 32;
+/// Calls that may be inside a call of this kind. After so many the mark is stale, and a thread is
+/// not taken for nested for the rest of the job. Collective access to files makes some for each
+/// piece of a file, and its non-blocking form makes them in a completion call.
+const fn nested_max(op: Op) -> c_ulong {
+    match op.kind() {
+        Kind::File => 1 << 16,
+        Kind::Completion => 1 << 10,
+        _ => 32,
+    }
+}
 
 /// Counts a call that seems to be inside another one; false where the mark has become incredible.
 ///
@@ -114,12 +123,11 @@ const NESTED_MAX: c_ulong = 32;
 #[cold]
 unsafe fn is_nested(tls: *mut Tls) -> bool {
     // SAFETY: the caller's.
-    let nested = unsafe { &mut (*tls).nested };
-    *nested += 1;
-    if *nested > NESTED_MAX {
-        *nested = 0;
+    let left = unsafe { &mut (*tls).nested_left };
+    if *left == 0 {
         return false;
     }
+    *left -= 1;
     Bypass::Nested.count();
     true
 }
@@ -153,10 +161,7 @@ impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the slot is this thread's. Also runs when an exception of the host passes.
-        unsafe {
-            (*self.tls).frame = ptr::null();
-            (*self.tls).nested = 0;
-        };
+        unsafe { (*self.tls).frame = ptr::null() };
     }
 }
 

@@ -197,6 +197,7 @@ unsafe fn comm_create_from_group(
 
 /// # Safety
 /// As for [`init`].
+#[expect(clippy::too_many_arguments, reason = "as many as the call has")]
 unsafe fn intercomm_create_from_groups(
     local_group: Handle,
     local_leader: Int,
@@ -239,7 +240,7 @@ unsafe fn first_comm(op: Op, facts: &Facts, call: impl FnOnce() -> c_int) -> c_i
     {
         life::guarded(|| arming::arm(Model::Session(session)));
     }
-    if let Some(guard) = admitted() {
+    if let Some(guard) = admitted(op) {
         // SAFETY: the caller's.
         unsafe { record(&guard, op, start_ticks, result, facts) };
     }
@@ -247,8 +248,8 @@ unsafe fn first_comm(op: Op, facts: &Facts, call: impl FnOnce() -> c_int) -> c_i
 }
 
 /// Leave to record, where something is being recorded and this is not inside another call.
-fn admitted() -> Option<Guard> {
-    if life::recording() { guard::enter() } else { None }
+fn admitted(op: Op) -> Option<Guard> {
+    if life::recording() { guard::enter(op) } else { None }
 }
 
 /// # Safety
@@ -276,7 +277,9 @@ unsafe fn win_free(win: Out, real: Real1) -> c_int {
 /// As for [`init`].
 unsafe fn request_free(request: Out, real: Real1) -> c_int {
     // SAFETY: the caller's.
-    unsafe { release(Op::RequestFree, request, real, |life, handle| life.persistent.forget(handle)) }
+    unsafe {
+        release(Op::RequestFree, request, real, |life, handle| life.persistent.forget(handle))
+    }
 }
 
 /// Forgets what the handle stands for, then lets the MPI do so. Where the MPI refuses, a
@@ -285,7 +288,7 @@ unsafe fn request_free(request: Out, real: Real1) -> c_int {
 /// # Safety
 /// `pointer` is the argument of the program's call, `real` the function that it called.
 unsafe fn release(op: Op, pointer: Out, real: Real1, forget: impl FnOnce(&Life, usize)) -> c_int {
-    let Some(guard) = admitted() else {
+    let Some(guard) = admitted(op) else {
         // SAFETY: the caller's.
         return unsafe { real(pointer) };
     };
@@ -307,7 +310,7 @@ unsafe fn release(op: Op, pointer: Out, real: Real1, forget: impl FnOnce(&Life, 
 /// # Safety
 /// As for [`init`].
 unsafe fn start(request: Out, real: Real1) -> c_int {
-    let Some(guard) = admitted() else {
+    let Some(guard) = admitted(Op::Start) else {
         // SAFETY: the caller's.
         return unsafe { real(request) };
     };
@@ -332,7 +335,7 @@ const STARTED_MAX: usize = 1024;
 /// # Safety
 /// As for [`init`].
 unsafe fn startall(count: Int, requests: Out, real: RealStartall) -> c_int {
-    let Some(guard) = admitted() else {
+    let Some(guard) = admitted(Op::Startall) else {
         // SAFETY: the caller's.
         return unsafe { real(count, requests) };
     };

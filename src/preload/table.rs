@@ -24,6 +24,7 @@
 
 pub mod collectives;
 pub mod communicators;
+pub mod file_io;
 pub mod neighbours;
 pub mod nonblocking;
 pub mod one_sided;
@@ -47,6 +48,9 @@ pub type IntOut = *mut c_int;
 pub type Handle = RawHandle;
 /// An address or a displacement: `MPI_Aint`.
 pub type Aint = isize;
+
+/// A place in a file: `MPI_Offset`.
+pub type Offset = i64;
 
 /// A count of which the headers do not agree whether it is an `int` or an `MPI_Count`. Passed on
 /// as the whole register; read as the lower half, which is right for both below 2^31.

@@ -6,7 +6,7 @@ struct pas_tls {
     void *ring;          /* this thread's ring, or NULL */
     unsigned long owner; /* the life (a counter) that the ring belongs to: forks begin a new one */
     void *frame;         /* stack address of the outermost wrapper now running, or NULL */
-    unsigned long nested; /* calls found inside that wrapper so far */
+    unsigned long nested_left; /* calls that may still be found inside that wrapper */
 };
 
 struct pas_tls *pas_tls_get(void);
