@@ -16,6 +16,8 @@ mod fake_pasd;
 mod flavors;
 #[path = "harness/inert.rs"]
 mod inert;
+#[path = "harness/loaders.rs"]
+mod loaders;
 #[path = "harness/run.rs"]
 mod run;
 #[path = "harness/standard.rs"]
@@ -38,6 +40,7 @@ fn main() {
     trials.extend(exports::trials());
     trials.extend(flavors::trials());
     trials.extend(standard::trials());
+    trials.extend(loaders::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// Sets a life up; to be called when `MPI_Init` has succeeded, or a session has given its first
 /// communicator. Whatever is missing, the library stands aside and the job goes on.
 pub fn arm(model: Model) {
-    if real::note_several() {
+    if real::several() {
         Bypass::SeveralMpis.count();
         say::warn(format_args!(
             "two MPI libraries are loaded: each call goes to its own, nothing is recorded"

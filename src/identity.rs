@@ -69,7 +69,7 @@ fn job_id(launch: Option<&Launch>, world_size: u32, alone: &str) -> String {
     id
 }
 
-/// What Slurm, Open MPI (4 and 5) and other PMIx launchers export.
+/// What Slurm, Open MPI (4 and 5), other PMIx launchers and Intel MPI export.
 fn launch_from_env(env: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     let size = |name| env(name).and_then(|value| value.parse().ok());
     if let (Some(job), Some(step)) = (env("SLURM_JOB_ID"), env("SLURM_STEP_ID")) {
@@ -85,7 +85,9 @@ fn launch_from_env(env: impl Fn(&str) -> Option<String>) -> Option<Launch> {
         let launcher = uri.rsplit(['/', ';']).next().unwrap_or_default();
         return Some(Launch { id: format!("ompi-{id}-{launcher}"), world_size });
     }
-    None
+    // Intel MPI's hydra.
+    let id = env("I_MPI_HYDRA_UUID")?;
+    Some(Launch { id: format!("impi-{id}"), world_size: size("PMI_SIZE") })
 }
 
 /// What hydra's proxy among our ancestors was started with.
@@ -140,6 +142,17 @@ mod tests {
         };
         let launch = launch_from_env(env).expect("a launcher");
         assert_eq!(job_id(Some(&launch), 4, "x"), "ompi-3466919937-10.0.0.1:3333");
+    }
+
+    #[test]
+    fn intel_ranks_agree_by_their_launchers_uuid() {
+        let env = |name: &str| match name {
+            "I_MPI_HYDRA_UUID" => Some("7c240000-6617".to_owned()),
+            "PMI_SIZE" => Some("2".to_owned()),
+            _ => None,
+        };
+        let launch = launch_from_env(env).expect("a launcher");
+        assert_eq!(job_id(Some(&launch), 2, "x"), "impi-7c240000-6617");
     }
 
     #[test]

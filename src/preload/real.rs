@@ -52,7 +52,7 @@ impl Slot {
     /// Looks the function up and keeps it; `None`, counted, where nobody defines it.
     #[cold]
     pub fn resolve(&'static self) -> Option<NonNull<c_void>> {
-        let several = SEVERAL.load(Ordering::Acquire);
+        let several = several();
         let for_caller = if several { find_for_caller(self.name) } else { None };
         let found = for_caller.or_else(|| find_real(self.name));
         match found {
@@ -78,19 +78,16 @@ impl Slot {
 }
 
 /// Looks whether two MPI libraries are loaded, and if so forgets all real addresses: from here on
-/// each call goes to the library of who makes it. To be asked whenever an MPI is initialised, which
-/// is before a second one is used for anything that matters.
-pub fn note_several() -> bool {
+/// each call goes to the library of who makes it. To be asked before an MPI is initialised: a
+/// second one is used for nothing that matters before that.
+pub fn note_several() {
     let mut seen = 0;
     // Tools define MPI_Init too; PMPI_Init only an MPI does.
     let second: Option<()> = elf::find(|object| {
         seen += usize::from(object.symbol(c"PMPI_Init").is_some());
         (seen > 1).then_some(())
     });
-    if second.is_none() {
-        return false;
-    }
-    if !SEVERAL.swap(true, Ordering::Release) {
+    if second.is_some() && !SEVERAL.swap(true, Ordering::Release) {
         let mut next = RESOLVED.load(Ordering::Acquire);
         // SAFETY: only static slots are linked.
         while let Some(slot) = unsafe { next.as_ref() } {
@@ -98,7 +95,11 @@ pub fn note_several() -> bool {
             next = slot.previous.load(Ordering::Relaxed);
         }
     }
-    true
+}
+
+/// True once two MPI libraries have been seen.
+pub fn several() -> bool {
+    SEVERAL.load(Ordering::Acquire)
 }
 
 /// The function that the calling object would reach without us: the first of that name among the

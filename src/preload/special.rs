@@ -14,7 +14,7 @@
 use super::flavor::{self, Model};
 use super::guard::{self, Guard};
 use super::newer::{Visit, newer};
-use super::real::real;
+use super::real::{self, real};
 use super::record::{Facts, NONE, record, record_start};
 use super::table::{Handle, In, Int, IntOut, Out};
 use super::{clock, sessions};
@@ -27,15 +27,17 @@ use pas_core::wire::validate::{NAME_BYTES_MAX, plain};
 use std::ffi::{CStr, c_int};
 
 /// Exports each call under its two names; the handler gets the arguments and the real function.
+/// What stands in brackets is done before the real function is looked up.
 macro_rules! special {
-    ($($name:ident $args:tt => $handler:ident;)*) => {$(
-        special!(@one stringify!($name), $args, $handler);
-        special!(@one concat!("P", stringify!($name)), $args, $handler);
+    ($before:tt $($name:ident $args:tt => $handler:ident;)*) => {$(
+        special!(@one $before, stringify!($name), $args, $handler);
+        special!(@one $before, concat!("P", stringify!($name)), $args, $handler);
     )*};
-    (@one $name:expr, ($($arg:ident: $type:ty),* $(,)?), $handler:ident) => {
+    (@one [$($before:expr)?], $name:expr, ($($arg:ident: $type:ty),* $(,)?), $handler:ident) => {
         const _: () = {
             #[unsafe(export_name = $name)]
             pub unsafe extern "C-unwind" fn forward($($arg: $type),*) -> c_int {
+                $($before;)?
                 let real = real!($name, ($($arg: $type),*));
                 // SAFETY: the program's own call, its arguments untouched.
                 unsafe { $handler($($arg,)* real) }
@@ -44,11 +46,17 @@ macro_rules! special {
     };
 }
 
+// A second MPI's first call must not go to the first one.
 special! {
+    [life::guarded(real::note_several)]
     MPI_Init(argc: IntOut, argv: Out) => init;
     MPI_Init_thread(argc: IntOut, argv: Out, required: Int, provided: IntOut) => init_thread;
-    MPI_Finalize() => finalize;
     MPI_Session_init(info: Handle, errhandler: Handle, session: Out) => session_init;
+}
+
+special! {
+    []
+    MPI_Finalize() => finalize;
     MPI_Session_finalize(session: Out) => session_finalize;
     MPI_Abort(comm: Handle, errorcode: Int) => abort;
     MPI_Comm_create_from_group(group: Handle, stringtag: In, info: Handle, errhandler: Handle,

@@ -4,6 +4,7 @@ mod doctor;
 mod embedded;
 mod extras;
 pub mod launcher;
+mod linkage;
 mod output;
 mod place;
 pub mod preload;

@@ -12,7 +12,7 @@
 //! was asked for could be done.
 
 use crate::cli::launcher::{self, Exports, Launcher, Variable};
-use crate::cli::{Failure, embedded, output, place, preload, process};
+use crate::cli::{Failure, embedded, linkage, output, place, preload, process};
 use crate::client::{Client, segment};
 use crate::report::digest::Digest;
 use crate::report::load::{self, Loaded};
@@ -156,6 +156,14 @@ fn prepare(arguments: &Arguments) -> Result<Setting, Failure> {
              if it passes its environment on"
         ));
     }
+    if let Some(program) = program_file(&arguments.command, &launcher)
+        && let Some(why) = linkage::out_of_reach(&program)
+    {
+        say(&format!(
+            "libpas.so will see nothing of {}: {why}; link it with -lpas and a shared MPI",
+            program.display()
+        ));
+    }
     let job = job_id(&arguments.command, &launcher)?;
     let folder = report_folder(arguments.report.as_deref(), &job).map_or_else(
         |why| {
@@ -213,9 +221,23 @@ fn job_id(command: &[OsString], launcher: &Launcher) -> Result<String, Failure> 
     Ok(format!("{name}-{batch}{seconds}-{}", std::process::id()))
 }
 
-/// What the launcher starts, for a name that a person knows again: the first word of the line
-/// that is a program.
+/// What the launcher starts, for a name that a person knows again.
 fn program<'a>(command: &'a [OsString], launcher: &Launcher) -> &'a OsStr {
+    let word = program_word(command, launcher);
+    word.map_or(OsStr::new("job"), |word| Path::new(word).file_stem().unwrap_or_default())
+}
+
+/// Its file.
+fn program_file(command: &[OsString], launcher: &Launcher) -> Option<PathBuf> {
+    let word = program_word(command, launcher)?;
+    match Path::new(word).components().count() {
+        1 => crate::cli::on_path(&word.to_string_lossy()),
+        _ => Some(PathBuf::from(word)),
+    }
+}
+
+/// The first word of the line that is a program.
+fn program_word<'a>(command: &'a [OsString], launcher: &Launcher) -> Option<&'a OsString> {
     let is_program = |word: &&OsString| {
         let path = Path::new(word);
         match path.components().count() {
@@ -223,11 +245,10 @@ fn program<'a>(command: &'a [OsString], launcher: &Launcher) -> &'a OsStr {
             _ => path.is_file(),
         }
     };
-    let word = match launcher {
+    match launcher {
         Launcher::Program => command.first(),
         _ => command.iter().skip(1).find(is_program),
-    };
-    word.map_or(OsStr::new("job"), |word| Path::new(word).file_stem().unwrap_or_default())
+    }
 }
 
 /// Makes the folder for the ranks' reports, as an absolute path: ranks may change theirs.

@@ -1,0 +1,322 @@
+//! Ways in which MPI and libpas.so come into a process: other tools before and behind it, libraries
+//! that are loaded late or twice, static programs, sanitizers, interpreters.
+
+use crate::run::{Job, Mpi, Outcome, agree, finish, libpas, target, top};
+use libtest_mimic::Trial;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+type Test = fn(Mpi) -> Result<(), String>;
+
+/// The tests of this file.
+pub fn trials() -> Vec<Trial> {
+    let each: [(&str, &[Mpi], Test); 11] = [
+        ("ranks_of_one_job", &Mpi::ALL, one_job),
+        ("tools_before_and_behind", &Mpi::ALL, stacked),
+        ("a_constructor_that_asks_mpi", &Mpi::BOTH, early),
+        ("an_allocator_that_asks_mpi", &Mpi::BOTH, allocator),
+        ("newer_names_are_as_the_mpi_has_them", &Mpi::ALL, newer_names),
+        ("functions_that_are_not_wrapped", &Mpi::BOTH, queries),
+        ("every_way_of_binding", &Mpi::BOTH, binding_modes),
+        ("a_sanitized_program", &Mpi::BOTH, sanitized),
+        ("an_interpreter_with_a_local_library", &Mpi::BOTH, interpreter),
+        ("a_program_for_one_run_with_another", &[Mpi::Mpich5, Mpi::Intel], same_interface),
+        ("a_program_of_another_mpi", &Mpi::BOTH, foreign),
+    ];
+    let mut trials = Vec::new();
+    for (name, mpis, test) in each {
+        for mpi in mpis.iter().copied() {
+            let title = format!("loads::{name}::{}", mpi.name());
+            trials.push(Trial::test(title, move || test(mpi).map_err(Into::into)));
+        }
+    }
+    trials.push(crate::trial("loads::two_mpis_in_one_process", two_mpis));
+    trials.push(crate::trial("loads::a_statically_linked_mpi", static_mpi));
+    trials.push(crate::trial("loads::a_static_program", static_program));
+    trials.push(crate::trial("loads::late_into_full_thread_storage", late_load));
+    trials
+}
+
+/// Compiles a source of `c-tests/loaders`, by a compiler with more arguments.
+fn build(
+    source: &str,
+    name: &str,
+    mut compiler: Command,
+    args: &[&str],
+) -> Result<PathBuf, String> {
+    let out = target().join("c-tests").join(name);
+    let source = top().join("c-tests/loaders").join(source);
+    compiler.args(["-O1", "-w", "-o"]).arg(&out).arg(source).args(args);
+    let outcome = finish(compiler, Duration::from_secs(60))?;
+    match outcome.code {
+        0 => Ok(out),
+        code => Err(format!("{name}: the compiler ended with {code}: {}", outcome.stderr)),
+    }
+}
+
+fn shared(source: &str, name: &str, mpi: Mpi, args: &[&str]) -> Result<PathBuf, String> {
+    let args = [&["-shared", "-fPIC"], args, &["-ldl"]].concat();
+    build(source, &format!("{name}.{}.so", mpi.name()), mpi.compiler(), &args)
+}
+
+fn program_of(source: &str, mpi: Mpi, args: &[&str]) -> Result<PathBuf, String> {
+    let args = [args, &["-ldl"]].concat();
+    let name = format!("{}.{}", source.trim_end_matches(".c"), mpi.name());
+    build(source, &name, mpi.compiler(), &args)
+}
+
+/// A job of a program that is none of `c-tests/programs`.
+fn job(program: PathBuf, mpi: Mpi, ranks: u32, args: &[&str]) -> Job {
+    Job { program, ..Job::new("", mpi, ranks, args) }
+}
+
+/// Runs a job with a folder for its reports; the outcome, and calls of rank 0 by name.
+fn reported(job: &Job) -> Result<(Outcome, serde_json::Value), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let job = job.clone().with("PAS_REPORT_DIR", folder.path().display().to_string());
+    let outcome = job.run()?;
+    let text = std::fs::read_to_string(folder.path().join("rank-0.json")).unwrap_or_default();
+    Ok((outcome, serde_json::from_str(&text).unwrap_or_default()))
+}
+
+/// How often rank 0 made a call, whatever the communicator.
+fn calls(report: &serde_json::Value, name: &str) -> u64 {
+    let rows = report["calls"].as_array().into_iter().flatten();
+    rows.filter(|row| row["call"] == name).filter_map(|row| row["count"].as_u64()).sum()
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
+    if got == wanted { Ok(()) } else { Err(format!("{what}: {got:?}, expected {wanted:?}")) }
+}
+
+/// FB-001: in either order, each of two tools sees each call once, whichever way the other hands
+/// on.
+fn stacked(mpi: Mpi) -> Result<(), String> {
+    let plain = Job::new("training", mpi, 2, &["5", "1000"]);
+    let native = plain.run()?;
+    for (name, args) in [("next", &[][..]), ("profiling", &["-DPROFILING"])] {
+        let tool = shared("counter.c", &format!("counter-{name}"), mpi, args)?;
+        let (ours, tool) = (libpas().display().to_string(), tool.display().to_string());
+        for list in [format!("{ours}:{tool}"), format!("{tool}:{ours}")] {
+            let (outcome, report) = reported(&plain.clone().with("LD_PRELOAD", list.clone()))?;
+            agree(&native, &outcome, 0).map_err(|error| format!("{list}: {error}"))?;
+            let counted = outcome.stderr.lines().find(|line| line.starts_with("counter:"));
+            expect(&format!("{list}: the tool"), counted, Some("counter: 1 20 1"))?;
+            expect(&format!("{list}: PAS"), calls(&report, "MPI_Allreduce"), 20)?;
+        }
+    }
+    Ok(())
+}
+
+fn early(mpi: Mpi) -> Result<(), String> {
+    let library = shared("early.c", "early", mpi, &[])?;
+    let plain = Job::new("collectives", mpi, 2, &[]);
+    let native = plain.run()?;
+    let list = format!("{}:{}", libpas().display(), library.display());
+    agree(&native, &plain.clone().with("LD_PRELOAD", list).run()?, 0)?;
+    let list = format!("{}:{}", library.display(), libpas().display());
+    agree(&native, &plain.with("LD_PRELOAD", list).run()?, 0)
+}
+
+fn allocator(mpi: Mpi) -> Result<(), String> {
+    let library = shared("allocator.c", "allocator", mpi, &[])?;
+    let plain = Job::new("collectives", mpi, 2, &[]);
+    let native = plain.clone().with("LD_PRELOAD", library.display().to_string()).run()?;
+    for list in [
+        format!("{}:{}", libpas().display(), library.display()),
+        format!("{}:{}", library.display(), libpas().display()),
+    ] {
+        agree(&native, &plain.clone().with("LD_PRELOAD", list).run()?, 0)?;
+    }
+    Ok(())
+}
+
+/// A program that asks by dlsym or by weak references sees what the MPI has, no more and no less.
+fn newer_names(mpi: Mpi) -> Result<(), String> {
+    let program = program_of("asking.c", mpi, &[])?;
+    let late = shared("asking.c", "asking", mpi, &["-DLATE"])?.display().to_string();
+    let job = job(program, mpi, 1, &[&late]);
+    let native = job.run()?;
+    if !native.stdout.contains("weak: ") {
+        return Err(format!("natively: {}", native.stderr));
+    }
+    agree(&native, &job.preloaded().run()?, 0)
+}
+
+fn queries(mpi: Mpi) -> Result<(), String> {
+    let job = job(program_of("queries.c", mpi, &[])?, mpi, 2, &[]);
+    let native = job.run()?;
+    expect("natively", native.code, 0)?;
+    agree(&native, &job.clone().preloaded().run()?, 0)?;
+    agree(&native, &job.preloaded().with("LD_BIND_NOW", "1").run()?, 0)
+}
+
+/// FB-008.
+fn binding_modes(mpi: Mpi) -> Result<(), String> {
+    let job = Job::new("nonblocking", mpi, 2, &[]);
+    let native = job.run()?;
+    for variable in ["LD_BIND_NOW", "LD_DYNAMIC_WEAK", "LD_BIND_NOT"] {
+        let (outcome, report) = reported(&job.clone().preloaded().with(variable, "1"))?;
+        agree(&native, &outcome, 0).map_err(|error| format!("{variable}: {error}"))?;
+        expect(variable, calls(&report, "MPI_Ibcast"), 4)?;
+    }
+    Ok(())
+}
+
+/// A program built with AddressSanitizer, whose run-time library must come first (FB-002).
+fn sanitized(mpi: Mpi) -> Result<(), String> {
+    let mut compiler = mpi.compiler();
+    let source = top().join("c-tests/programs/collectives.c");
+    let program = target().join("c-tests").join(format!("sanitized.{}", mpi.name()));
+    compiler.args(["-O1", "-g", "-w", "-fsanitize=address", "-o"]).arg(&program).arg(source);
+    expect("the compiler", finish(compiler, Duration::from_secs(60))?.code, 0)?;
+    let mut ask = Command::new("gcc");
+    ask.arg("-print-file-name=libasan.so");
+    let asan = finish(ask, Duration::from_secs(10))?.stdout.trim().to_owned();
+    // MPIs keep what they allocate.
+    let job = job(program, mpi, 2, &[]).with("ASAN_OPTIONS", "detect_leaks=0");
+    let native = job.run()?;
+    expect("natively", native.code, 0)?;
+    let list = format!("{asan}:{}", libpas().display());
+    let (outcome, report) = reported(&job.with("LD_PRELOAD", list))?;
+    agree(&native, &outcome, 0)?;
+    expect("seen", calls(&report, "MPI_Allreduce") > 0, true)
+}
+
+/// FB-006: nothing of it is seen, nothing breaks.
+fn interpreter(mpi: Mpi) -> Result<(), String> {
+    let script = top().join("c-tests/loaders/binding.py").display().to_string();
+    let library = mpi.library().display().to_string();
+    let mut args = vec![script.as_str(), library.as_str()];
+    args.extend(mpi.is_open_mpi().then_some("addresses"));
+    let job = job("/usr/bin/python3".into(), mpi, 2, &args);
+    let native = job.run()?;
+    expect("natively", native.stdout.as_str(), "ranks 2\n")?;
+    agree(&native, &job.preloaded().run()?, 0)
+}
+
+/// A program compiled for one MPI, run with another of the same binary interface.
+fn same_interface(mpi: Mpi) -> Result<(), String> {
+    let other = if mpi == Mpi::Intel { Mpi::Mpich5 } else { Mpi::Intel };
+    let folder = mpi.library().parent().map(|path| path.display().to_string());
+    let job = job(crate::run::program("collectives", other), mpi, 2, &[]);
+    let job = job.with("LD_LIBRARY_PATH", folder.ok_or("a library is in a folder")?);
+    let native = job.run()?;
+    expect("natively", native.code, 0)?;
+    let (outcome, report) = reported(&job.preloaded())?;
+    agree(&native, &outcome, 0)?;
+    let library = report["registered"]["library"].as_str().unwrap_or_default();
+    let says = if mpi == Mpi::Intel { "Intel" } else { "MPICH" };
+    expect(library, library.contains(says), true)?;
+    expect("seen", calls(&report, "MPI_Allreduce") > 0, true)
+}
+
+/// FB-028: under the other MPI's launcher, each process is a world of one.
+fn foreign(mpi: Mpi) -> Result<(), String> {
+    let other = if mpi == Mpi::Mpich { Mpi::OpenMpi } else { Mpi::Mpich };
+    let mut job = Job::new("collectives", mpi, 2, &[]);
+    job.program = crate::run::program("collectives", other);
+    // Open MPI's programs need leave to run as root, whoever starts them.
+    let job = job.with("OMPI_ALLOW_RUN_AS_ROOT", "1").with("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let native = job.run()?;
+    let (outcome, report) = reported(&job.preloaded())?;
+    agree(&native, &outcome, 0)?;
+    expect("ranks of the world", report["registered"]["world_size"].as_u64(), Some(1))
+}
+
+/// Each part's calls go to its own MPI; it is said once, and nothing is recorded after that.
+fn two_mpis() -> Result<(), String> {
+    let mut compiler = Command::new("cc");
+    compiler.arg("-w");
+    let program = build("sides.c", "sides", compiler, &["-ldl"])?;
+    let mut args = Vec::new();
+    // Open MPI makes itself visible to everybody once it is initialised, so it comes second.
+    for (mpi, says) in [(Mpi::Mpich, "MPICH"), (Mpi::OpenMpi, "Open MPI")] {
+        args.push(shared("side.c", "side", mpi, &[])?.display().to_string());
+        args.push(says.to_owned());
+    }
+    let run = |preload: Option<PathBuf>| {
+        let mut command = Command::new(&program);
+        command.args(&args).envs(Mpi::OpenMpi.environment());
+        if let Some(preload) = preload {
+            command.env("LD_PRELOAD", preload);
+        }
+        finish(command, Duration::from_secs(60))
+    };
+    let native = run(None)?;
+    if native.stdout != "MPICH runs: 0\nOpen MPI runs: 0\nOpen MPI ends: 0\nMPICH ends: 0\n" {
+        return Err(format!("natively: {native:?}"));
+    }
+    let outcome = run(Some(libpas()))?;
+    agree(&native, &outcome, 1)?;
+    expect("said", outcome.stderr.matches("two MPI libraries").count(), 1)
+}
+
+/// FB-013: an MPI inside the program is not reached by preloading.
+fn static_mpi() -> Result<(), String> {
+    let mut compiler = Command::new("cc");
+    let source = top().join("c-tests/programs/training.c");
+    let program = target().join("c-tests/static-mpi");
+    let library = "/usr/lib/x86_64-linux-gnu/libmpich.a";
+    compiler.args(["-O1", "-w", "-I/usr/include/x86_64-linux-gnu/mpich", "-o"]).arg(&program);
+    compiler.arg(source).arg(library).args(["-lhwloc", "-lucp", "-lucs", "-lm", "-lpthread"]);
+    let outcome = finish(compiler, Duration::from_secs(120))?;
+    expect(&format!("the compiler: {}", outcome.stderr), outcome.code, 0)?;
+    let job = job(program, Mpi::Mpich, 2, &["5", "1000"]);
+    let native = job.run()?;
+    expect("natively", native.code, 0)?;
+    let (outcome, report) = reported(&job.preloaded())?;
+    agree(&native, &outcome, 0)?;
+    expect("a report", report, serde_json::Value::Null)
+}
+
+fn static_program() -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let (source, program) = (folder.path().join("static.c"), folder.path().join("static"));
+    let text = "#include <stdio.h>\nint main(void) { puts(\"static\"); return 3; }\n";
+    std::fs::write(&source, text).map_err(|error| error.to_string())?;
+    let mut compiler = Command::new("cc");
+    compiler.args(["-static", "-o"]).arg(&program).arg(&source);
+    expect("the compiler", finish(compiler, Duration::from_secs(60))?.code, 0)?;
+    let job = job(program, Mpi::Mpich, 2, &[]);
+    agree(&job.run()?, &job.preloaded().run()?, 0)
+}
+
+/// FB-011: loaded last, by dlopen, when others have used up the room for initial-exec variables.
+fn late_load() -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let source = folder.path().join("tls.c");
+    let text = "static __thread char room[200] __attribute__((tls_model(\"initial-exec\")));\n\
+                char *ROOM(void) { return room; }\n";
+    std::fs::write(&source, text).map_err(|error| error.to_string())?;
+    let mut script = String::from("import ctypes\n");
+    for number in 0..6 {
+        let library = folder.path().join(format!("tls{number}.so"));
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", &format!("-DROOM=room{number}"), "-o"]);
+        compiler.arg(&library).arg(&source);
+        expect("the compiler", finish(compiler, Duration::from_secs(60))?.code, 0)?;
+        script.push_str(&format!("ctypes.CDLL('{}')\n", library.display()));
+    }
+    script.push_str(&format!("print(ctypes.CDLL('{}').pas_version() != 0)\n", libpas().display()));
+    let mut python = Command::new("/usr/bin/python3");
+    python.args(["-c", &script]);
+    let outcome = finish(python, Duration::from_secs(30))?;
+    expect(&outcome.stderr, outcome.code, 0)
+}
+
+/// All ranks of a job come to one id by themselves.
+fn one_job(mpi: Mpi) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().display().to_string();
+    let job = Job::new("collectives", mpi, 2, &[]).preloaded().with("PAS_REPORT_DIR", path);
+    expect("the job", job.run()?.code, 0)?;
+    let id = |rank: u32| -> Result<String, String> {
+        let file = folder.path().join(format!("rank-{rank}.json"));
+        let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+        let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        Ok(report["job"].as_str().unwrap_or_default().to_owned())
+    };
+    expect("the other rank's job", id(1)?, id(0)?)
+}
