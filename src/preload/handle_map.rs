@@ -16,26 +16,48 @@ const PROBES_MAX: usize = 32;
 
 /// `N` slots, `N` a power of two.
 pub struct HandleMap<const N: usize> {
-    slots: Box<[(AtomicUsize, AtomicU64)]>,
+    slots: Box<[(AtomicUsize, AtomicU64); N]>,
 }
 
 impl<const N: usize> HandleMap<N> {
     /// An empty map.
     pub fn new() -> Self {
         const { assert!(N.is_power_of_two() && N > PROBES_MAX) };
-        HandleMap { slots: (0..N).map(|_| Default::default()).collect() }
+        let slots: Vec<(AtomicUsize, AtomicU64)> = (0..N).map(|_| Default::default()).collect();
+        match slots.into_boxed_slice().try_into() {
+            Ok(slots) => HandleMap { slots },
+            Err(_) => unreachable!("N slots were made"),
+        }
     }
 
+    /// Where a key's probing starts. Fibonacci hashing: addresses differ in middle bits, MPICH's
+    /// handles in the low ones.
+    #[inline(always)]
+    fn home(handle: usize) -> usize {
+        ((handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize
+    }
+
+    #[inline(always)]
     fn probe(&self, handle: usize) -> impl Iterator<Item = &(AtomicUsize, AtomicU64)> {
-        // Fibonacci hashing: addresses differ in middle bits, MPICH's handles in the low ones.
-        let start = (handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        (0..PROBES_MAX).filter_map(move |i| self.slots.get((start as usize + i) & (N - 1)))
+        // The mask keeps the index inside the array.
+        (0..PROBES_MAX).map(move |i| &self.slots[(Self::home(handle) + i) & (N - 1)])
     }
 
     /// The value of `handle`.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, handle: usize) -> Option<u64> {
-        for (key, value) in self.probe(handle) {
+        let (key, value) = &self.slots[Self::home(handle) & (N - 1)];
+        match key.load(Ordering::Acquire) {
+            found if found == handle => Some(value.load(Ordering::Relaxed)),
+            EMPTY => None,
+            _ => self.get_further(handle),
+        }
+    }
+
+    /// As [`HandleMap::get`], of a key that is not in its home slot.
+    #[inline(never)]
+    fn get_further(&self, handle: usize) -> Option<u64> {
+        for (key, value) in self.probe(handle).skip(1) {
             match key.load(Ordering::Acquire) {
                 found if found == handle => return Some(value.load(Ordering::Relaxed)),
                 EMPTY => return None,
