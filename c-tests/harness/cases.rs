@@ -40,6 +40,9 @@ const CASES: &[(&str, &[&str], &[u32])] = &[
     ("signals", &[], &[2]),
     ("training", &["20", "1000"], &[2, 4]),
     ("flood", &[], &[1]),
+    ("dups", &[], &[2]),
+    ("dups", &["many"], &[2]),
+    ("leaks", &[], &[1]),
     ("linked", &[], &[2]),
     ("dlopened", &[], &[2]),
 ];
@@ -68,6 +71,7 @@ pub fn trials() -> Vec<Trial> {
             Trial::test(title, move || briefly(name, args, *mpi).map_err(Into::into))
         })
     }));
+    trials.push(crate::trial("agrees::a_rank_that_dies_and_is_left_out", fault_tolerant));
     for mpi in Mpi::BOTH {
         let title = |what: &str| format!("sees::{what}::{}", mpi.name());
         trials.push(Trial::test(title("every_call_once"), move || {
@@ -130,6 +134,20 @@ fn briefly(name: &str, args: &[&str], mpi: Mpi) -> Result<(), String> {
     let fake = FakePasd::tcp(Script::Good);
     let other = job.preloaded().with("PAS_URL", fake.url.as_str()).run()?;
     agree(&native, &settled(other, mpi, args), 0)
+}
+
+/// FB-077: under Open MPI 5 with its fault tolerance switched on.
+fn fault_tolerant() -> Result<(), String> {
+    let fake = FakePasd::tcp(Script::Good);
+    let run = |preload: &str| {
+        let mut command = Mpi::OpenMpi5.launcher(3);
+        command.args(["--with-ft", "ulfm"]).arg(crate::run::program("ulfm", Mpi::OpenMpi5));
+        command.env("LD_PRELOAD", preload).env("PAS_URL", &fake.url);
+        finish(command, Duration::from_secs(60))
+    };
+    let native = run("")?;
+    expect("natively", native.stdout.as_str(), "2 left, sum 2\n")?;
+    agree(&native, &run(&crate::run::libpas().display().to_string())?, 0)
 }
 
 /// What hydra itself adds when a rank crashes or leaves is left out: a banner on standard output

@@ -1,6 +1,7 @@
 //! Ways in which MPI and libpas.so come into a process: other tools before and behind it, libraries
 //! that are loaded late or twice, static programs, sanitizers, interpreters.
 
+use crate::fake_pasd::{FakePasd, Script};
 use crate::run::{Job, Mpi, Outcome, agree, finish, libpas, target, top};
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ type Test = fn(Mpi) -> Result<(), String>;
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let each: [(&str, &[Mpi], Test); 11] = [
+    let each: [(&str, &[Mpi], Test); 12] = [
+        ("no_communication_of_its_own", &Mpi::ALL, tripwire),
         ("ranks_of_one_job", &Mpi::ALL, one_job),
         ("tools_before_and_behind", &Mpi::ALL, stacked),
         ("a_constructor_that_asks_mpi", &Mpi::BOTH, early),
@@ -319,4 +321,24 @@ fn one_job(mpi: Mpi) -> Result<(), String> {
         Ok(report["job"].as_str().unwrap_or_default().to_owned())
     };
     expect("the other rank's job", id(1)?, id(0)?)
+}
+
+/// What is counted behind libpas.so is what the program's own calls make the MPI do.
+fn tripwire(mpi: Mpi) -> Result<(), String> {
+    let library = shared("tripwire.c", "tripwire", mpi, &[])?.display().to_string();
+    let fake = FakePasd::tcp(Script::Good);
+    for name in ["training", "comms"] {
+        let job = Job::new(name, mpi, 2, if name == "training" { &["20", "100000"] } else { &[] });
+        let counted = |outcome: &Outcome| -> Vec<String> {
+            let lines = outcome.stderr.lines().filter(|line| line.starts_with("tripwire:"));
+            lines.map(str::to_owned).collect()
+        };
+        let native = job.clone().with("LD_PRELOAD", library.clone()).run()?;
+        let list = format!("{}:{library}", libpas().display());
+        let outcome = job.with("LD_PRELOAD", list).with("PAS_URL", fake.url.as_str()).run()?;
+        agree(&native, &outcome, 0)?;
+        expect("lines", counted(&native).len(), 2)?;
+        expect(name, counted(&outcome), counted(&native))?;
+    }
+    Ok(())
 }

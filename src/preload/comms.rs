@@ -43,9 +43,16 @@ struct Book {
     next: u32,
     living: BTreeMap<CommId, Entry>,
     /// Of each fingerprint, which occurrence numbers are taken.
-    occurrences: BTreeMap<u64, BTreeSet<u32>>,
+    occurrences: BTreeMap<u64, Occurrences>,
     /// Freed by the program, not yet forgotten: records of them may still be in a ring.
     freed: Vec<CommId>,
+}
+
+/// Occurrence numbers: those below `next` that are not in `free` are taken.
+#[derive(Default)]
+struct Occurrences {
+    next: u32,
+    free: BTreeSet<u32>,
 }
 
 struct Entry {
@@ -149,19 +156,20 @@ impl Comms {
 impl Book {
     /// The smallest occurrence number of the fingerprint that is free.
     fn take_occurrence(&mut self, fingerprint: u64) -> u32 {
-        let taken = self.occurrences.entry(fingerprint).or_default();
-        let free = (0..).find(|number| !taken.contains(number)).unwrap_or(u32::MAX);
-        taken.insert(free);
-        free
+        let numbers = self.occurrences.entry(fingerprint).or_default();
+        numbers.free.pop_first().unwrap_or_else(|| {
+            numbers.next += 1;
+            numbers.next - 1
+        })
     }
 
     fn release_occurrence(&mut self, id: CommId) {
         let Some(entry) = self.living.get(&id) else { return };
         let fingerprint = entry.fingerprint;
         let occurrence = entry.occurrence;
-        if let Some(taken) = self.occurrences.get_mut(&fingerprint) {
-            taken.remove(&occurrence);
-            if taken.is_empty() {
+        if let Some(numbers) = self.occurrences.get_mut(&fingerprint) {
+            numbers.free.insert(occurrence);
+            if numbers.free.len() == numbers.next as usize {
                 self.occurrences.remove(&fingerprint);
             }
         }
