@@ -35,7 +35,8 @@ static void large(int rank, int size) {
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE), EXPECT(in[2] == left * 100 + 2);
     MPI_Irecv(in, N, d, left, 4, w, &r[0]), MPI_Isend(out + 4, N, d, right, 4, w, &r[1]);
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE), EXPECT(in[2] == left * 100 + 6);
-    MPI_Sendrecv_c(out, n, d, left, 5, in, n, d, right, 5, w, &status), EXPECT(in[1] == right * 100 + 1);
+    MPI_Sendrecv_c(out, n, d, left, 5, in, n, d, right, 5, w, &status),
+        EXPECT(in[1] == right * 100 + 1);
 
     int root = rank == 0 ? 41 : -1;
     MPI_Bcast_c(&root, 1, d, 0, w), EXPECT(root == 41);
@@ -46,15 +47,20 @@ static void large(int rank, int size) {
     MPI_Reduce_c(out, in, n, d, MPI_SUM, 0, w), EXPECT(rank != 0 || in[1] == sum * 100 + size);
     MPI_Allgatherv_c(out, n, d, in, counts, displs, d, w), EXPECT(in[N * right] == right * 100);
     note("allgatherv bits %016lx", bits(in, sizeof *in * size * N));
-    MPI_Alltoallv_c(out, counts, displs, d, in, counts, displs, d, w), EXPECT(in[N * left] == left * 100 + N * rank);
+    MPI_Alltoallv_c(out, counts, displs, d, in, counts, displs, d, w),
+        EXPECT(in[N * left] == left * 100 + N * rank);
     memset(in, -1, sizeof in);
-    MPI_Alltoallw_c(out, counts, bytes, types, in, counts, bytes, types, w), EXPECT(in[N * left] == left * 100 + N * rank);
-    MPI_Reduce_scatter_c(out, in, counts, d, MPI_SUM, w), EXPECT(in[1] == sum * 100 + size * (N * rank + 1));
-    MPI_Iallreduce_c(out, in, n, d, MPI_SUM, w, r), MPI_Wait(r, &status), EXPECT(in[2] == sum * 100 + 2 * size);
+    MPI_Alltoallw_c(out, counts, bytes, types, in, counts, bytes, types, w),
+        EXPECT(in[N * left] == left * 100 + N * rank);
+    MPI_Reduce_scatter_c(out, in, counts, d, MPI_SUM, w),
+        EXPECT(in[1] == sum * 100 + size * (N * rank + 1));
+    MPI_Iallreduce_c(out, in, n, d, MPI_SUM, w, r), MPI_Wait(r, &status),
+        EXPECT(in[2] == sum * 100 + 2 * size);
 
     int mine = rank, total = -1;
     MPI_Allreduce_init_c(&mine, &total, 1, d, MPI_SUM, w, MPI_INFO_NULL, r);
-    for (int i = 0; i < 3; i++, mine++) MPI_Start(r), MPI_Wait(r, &status), EXPECT(total == sum + i * size);
+    for (int i = 0; i < 3; i++, mine++)
+        MPI_Start(r), MPI_Wait(r, &status), EXPECT(total == sum + i * size);
     MPI_Request_free(r);
 
     MPI_Win win;

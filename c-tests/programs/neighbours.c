@@ -25,7 +25,8 @@ static void all(const char *name, MPI_Comm g, int in_degree, const int *sources)
 #ifdef OPEN_MPI
     /* With two ranks both neighbours are one, and what came first of its two pieces is not agreed
      * on by the blocking and the other forms, natively. */
-    if (in_degree == 2 && sources[0] == sources[1]) step = 0, skipped("order of two pieces from one neighbour");
+    if (in_degree == 2 && sources[0] == sources[1])
+        step = 0, skipped("order of two pieces from one neighbour");
 #endif
     for (int i = 0; i < N; i++) out[i] = rank * 100 + i * step;
     MPI_Neighbor_allgather(out, 2, d, in[0][0], 2, d, g);
@@ -42,7 +43,8 @@ static void all(const char *name, MPI_Comm g, int in_degree, const int *sources)
     EXPECT(!memcmp(in[0], in[1], sizeof in[0]));
     for (int i = 0; i < in_degree; i++) {
         if (sources[i] == MPI_PROC_NULL) continue;
-        EXPECT(in[0][0][2 * i] == sources[i] * 100 && in[0][1][3 * i + 1] == sources[i] * 100 + step);
+        EXPECT(in[0][0][2 * i] == sources[i] * 100
+               && in[0][1][3 * i + 1] == sources[i] * 100 + step);
     }
 #if MPI4
     MPI_Info i0 = MPI_INFO_NULL;
@@ -50,7 +52,8 @@ static void all(const char *name, MPI_Comm g, int in_degree, const int *sources)
     MPI_Neighbor_allgatherv_init(out, 2, d, in[2][1], counts, displs, d, g, i0, &r[1]);
     MPI_Neighbor_alltoall_init(out, 2, d, in[2][2], 2, d, g, i0, &r[2]);
     MPI_Neighbor_alltoallv_init(out, counts, displs, d, in[2][3], counts, displs, d, g, i0, &r[3]);
-    MPI_Neighbor_alltoallw_init(out, counts, bytes, types, in[2][4], counts, bytes, types, g, i0, &r[4]);
+    MPI_Neighbor_alltoallw_init(out, counts, bytes, types, in[2][4], counts, bytes, types, g, i0,
+                                &r[4]);
     memcpy(copy, r, sizeof copy);
     for (int o = 0; o < OPS; o++) MPI_Start(&r[o]), MPI_Wait(&r[o], MPI_STATUS_IGNORE);
     EXPECT(!memcmp(in[0], in[2], sizeof in[0]));
@@ -73,8 +76,10 @@ int main(int argc, char **argv) {
     MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &yes, 0, &ring);
     all("ring", ring, 2, (int[]){left, right});
     MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &no, 0, &line);
-    all("line", line, 2, (int[]){rank ? left : MPI_PROC_NULL, rank < size - 1 ? right : MPI_PROC_NULL});
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    int before = rank ? left : MPI_PROC_NULL, after = rank < size - 1 ? right : MPI_PROC_NULL;
+    all("line", line, 2, (int[]){before, after});
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     int in, out, weighted, source, target;
     MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted);
     MPI_Dist_graph_neighbors(graph, 1, &source, MPI_UNWEIGHTED, 1, &target, MPI_UNWEIGHTED);

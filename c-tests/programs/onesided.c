@@ -1,8 +1,8 @@
 /* One-sided communication: each way to make a window, each call that moves data, each kind of
  * epoch; a window whose communicator is freed before it is used.
  *
- * counts: MPI_Win_create 2, MPI_Win_allocate 1, MPI_Win_allocate_shared 1, MPI_Win_create_dynamic 1,
- * MPI_Win_free 5, MPI_Get 5, MPI_Accumulate 16, MPI_Get_accumulate 2,
+ * counts: MPI_Win_create 2, MPI_Win_allocate 1, MPI_Win_allocate_shared 1,
+ * MPI_Win_create_dynamic 1, MPI_Win_free 5, MPI_Get 5, MPI_Accumulate 16, MPI_Get_accumulate 2,
  * MPI_Fetch_and_op 10, MPI_Rput 1, MPI_Rget 1, MPI_Raccumulate 1, MPI_Rget_accumulate 1,
  * MPI_Win_fence 9, MPI_Win_post 4, MPI_Win_start 4, MPI_Win_complete 4, MPI_Win_wait 2,
  * MPI_Win_lock 5, MPI_Win_unlock 5, MPI_Win_lock_all 3, MPI_Win_unlock_all 3, MPI_Win_flush 5,
@@ -54,13 +54,15 @@ static void locks(MPI_Win win, long *base) {
     MPI_Win_lock_all(0, win);
     for (int i = 0; i < 10; i++) MPI_Fetch_and_op(&one, &got, MPI_LONG, 0, 30, MPI_SUM, win);
     MPI_Win_flush(0, win);
-    MPI_Accumulate(&one, 1, MPI_LONG, right, 31, 1, MPI_LONG, MPI_SUM, win), MPI_Win_flush_local(right, win);
+    MPI_Accumulate(&one, 1, MPI_LONG, right, 31, 1, MPI_LONG, MPI_SUM, win),
+        MPI_Win_flush_local(right, win);
     MPI_Win_flush_all(win), MPI_Win_flush_local_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Get_accumulate(&one, 1, MPI_LONG, &sum, 1, MPI_LONG, 0, 30, 1, MPI_LONG, MPI_NO_OP, win);
     MPI_Win_flush(0, win);
     EXPECT(sum == 10 * size);
-    MPI_Get_accumulate(NULL, 0, MPI_LONG, &got, 1, MPI_LONG, right, 31, 1, MPI_LONG, MPI_NO_OP, win);
+    MPI_Get_accumulate(NULL, 0, MPI_LONG, &got, 1, MPI_LONG, right, 31, 1, MPI_LONG, MPI_NO_OP,
+                       win);
     MPI_Win_flush(right, win);
     EXPECT(got == 1);
     MPI_Win_unlock_all(win);
@@ -74,7 +76,8 @@ static void locks(MPI_Win win, long *base) {
     MPI_Raccumulate(&mine, 1, MPI_LONG, right, 41, 1, MPI_LONG, MPI_SUM, win, &r[1]);
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE), MPI_Win_flush(right, win);
     MPI_Rget(&two[0], 1, MPI_LONG, right, 40, 1, MPI_LONG, win, &r[0]);
-    MPI_Rget_accumulate(&mine, 1, MPI_LONG, &two[1], 1, MPI_LONG, right, 41, 1, MPI_LONG, MPI_SUM, win, &r[1]);
+    MPI_Rget_accumulate(&mine, 1, MPI_LONG, &two[1], 1, MPI_LONG, right, 41, 1, MPI_LONG, MPI_SUM,
+                        win, &r[1]);
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 #if defined OPEN_MPI && OMPI_MAJOR_VERSION == 4
     skipped("MPI_Compare_and_swap that does not crash"); /* in its btl/vader, natively */
@@ -150,7 +153,8 @@ int main(int argc, char **argv) {
     long value = rank + 7, got = -1;
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_attach(win, created, sizeof created), MPI_Get_address(created, &mine);
-    MPI_Sendrecv(&mine, 1, MPI_AINT, left, 1, &there, 1, MPI_AINT, right, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&mine, 1, MPI_AINT, left, 1, &there, 1, MPI_AINT, right, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     MPI_Win_lock_all(0, win);
     MPI_Put(&value, 1, MPI_LONG, right, there, 1, MPI_LONG, win), MPI_Win_flush(right, win);
     MPI_Get(&got, 1, MPI_LONG, right, there, 1, MPI_LONG, win);

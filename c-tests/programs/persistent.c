@@ -49,7 +49,8 @@ static void point_to_point(void) {
     MPI_Startall(0, sends);
     for (int round = 0; round < ROUNDS; round++) {
         for (int k = 0; k < KINDS; k++)
-            for (int i = 0; i < N; i++) out[k][i] = rank * 1000 + round * 100 + k * 10 + i, in[k][i] = -1;
+            for (int i = 0; i < N; i++)
+                out[k][i] = rank * 1000 + round * 100 + k * 10 + i, in[k][i] = -1;
         memcpy(copy, receives, sizeof copy);
         if (round % 2) MPI_Startall(KINDS, copy);
         else for (int k = 0; k < KINDS; k++) MPI_Start(&copy[k]);
@@ -76,7 +77,8 @@ static void point_to_point(void) {
     MPI_Send_init(out[0], N, MPI_INT, MPI_PROC_NULL, 9, w, &request);
     MPI_Start(&request), MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_Request_free(&request);
     /* Handles that come back. */
-    for (int i = 0; i < 100; i++) MPI_Send_init(out[0], i, MPI_INT, right, 9, w, &request), MPI_Request_free(&request);
+    for (int i = 0; i < 100; i++)
+        MPI_Send_init(out[0], i, MPI_INT, right, 9, w, &request), MPI_Request_free(&request);
     MPI_Barrier(w); /* the first one has left `out` by now */
     void *detached;
     int bytes;
@@ -94,7 +96,8 @@ static void collectives(void) {
     MPI_Request r[OPS], sound[OPS], copy[OPS];
     int counts[16], displs[16], byte_displs[16], same[16], n = 0, m = 0;
     for (int i = 0; i < size; i++) {
-        counts[i] = 3 + i, same[i] = 4, displs[i] = i * 20, types[i] = d, byte_displs[i] = i * 20 * 8;
+        counts[i] = 3 + i, same[i] = 4, displs[i] = i * 20, types[i] = d,
+            byte_displs[i] = i * 20 * 8;
     }
     INIT(Barrier)(w, i0, &r[n]), n++;
     INIT(Bcast)(out[n], 10, d, 0, w, i0, &r[n]), n++;
@@ -106,7 +109,9 @@ static void collectives(void) {
     INIT(Allgatherv)(in[n], counts[rank], d, out[n], counts, displs, d, w, i0, &r[n]), n++;
     INIT(Alltoall)(in[n], 4, d, out[n], 4, d, w, i0, &r[n]), n++;
     INIT(Alltoallv)(in[n], same, displs, d, out[n], same, displs, d, w, i0, &r[n]), n++;
-    INIT(Alltoallw)(in[n], same, byte_displs, types, out[n], same, byte_displs, types, w, i0, &r[n]), n++;
+    INIT(Alltoallw)(in[n], same, byte_displs, types, out[n], same, byte_displs, types, w,
+                    i0, &r[n]);
+    n++;
     INIT(Reduce)(in[n], out[n], N, d, MPI_SUM, 0, w, i0, &r[n]), n++;
     INIT(Allreduce)(in[n], out[n], N, d, MPI_SUM, w, i0, &r[n]), n++;
     INIT(Reduce_scatter_block)(in[n], out[n], 4, d, MPI_SUM, w, i0, &r[n]), n++;
@@ -117,7 +122,8 @@ static void collectives(void) {
         if (!BROKEN(o)) sound[m++] = r[o];
     for (int round = 0; round < ROUNDS; round++) {
         for (int o = 0; o < OPS; o++)
-            for (int i = 0; i < N * 16; i++) in[o][i] = rank + o * 8 + i + round, out[o][i] = want[o][i] = -1;
+            for (int i = 0; i < N * 16; i++)
+                in[o][i] = rank + o * 8 + i + round, out[o][i] = want[o][i] = -1;
         if (rank == 0) memcpy(out[1], in[1], sizeof out[1]), memcpy(want[1], in[1], sizeof want[1]);
         memcpy(copy, sound, sizeof copy);
         if (round == 0) {
@@ -146,7 +152,8 @@ static void collectives(void) {
         if (rank == 0) memset(out[16], 0, sizeof out[16]), memset(want[16], 0, sizeof want[16]);
         for (int o = 1; o < n; o++)
             if (BROKEN(o)) memcpy(out[o], want[o], sizeof out[o]);
-            else if (memcmp(out[o], want[o], sizeof out[o])) check_wrong++, note("wrong: collective %d, round %d", o, round);
+            else if (memcmp(out[o], want[o], sizeof out[o]))
+                check_wrong++, note("wrong: collective %d, round %d", o, round);
         note("round %d bits %016lx", round, bits(out, sizeof out));
     }
     for (int o = 0; o < n; o++) MPI_Request_free(&r[o]);

@@ -45,7 +45,8 @@ static void probe(void) {
     int *counts = malloc(4 * (size - 1) * sizeof *counts);
     for (int i = 0; i < 4 * (size - 1); i++, flag = 0) {
         if (i % 2) MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[0], &held[i], &status);
-        else while (!flag) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[0], &flag, &held[i], &status);
+        else while (!flag)
+            MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[0], &flag, &held[i], &status);
         MPI_Get_count(&status, MPI_INT, &counts[i]);
         EXPECT(status.MPI_TAG / 2 == 0 && status.MPI_SOURCE > 0);
     }
@@ -64,12 +65,18 @@ static void probe(void) {
         } else if (i % 4 == 1) {
             while (!flag) MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[1], &flag, &status);
         } else {
-            while (!flag) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[1], &flag, &messages[n], &status);
+            while (!flag)
+                MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[1], &flag, &messages[n], &status);
         }
         MPI_Get_count(&status, MPI_INT, &count), bytes += count;
-        if (i % 4 < 2) MPI_Recv(got[i % 4], count, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, comms[1], &status), sum += got[i % 4][0];
-        else if (i % 4 == 2) MPI_Imrecv(got[4], count, MPI_INT, &messages[n], &r[n]), n++;
-        else MPI_Imrecv(got[5], count, MPI_INT, &messages[n], &r[n]), MPI_Waitall(2, r, MPI_STATUSES_IGNORE), sum += got[4][0] + got[5][0], n = 0;
+        if (i % 4 < 2) {
+            MPI_Recv(got[i % 4], count, MPI_INT, status.MPI_SOURCE, status.MPI_TAG, comms[1],
+                     &status);
+            sum += got[i % 4][0];
+        } else {
+            MPI_Imrecv(got[4 + n], count, MPI_INT, &messages[n], &r[n]), n++;
+        }
+        if (n == 2) MPI_Waitall(2, r, MPI_STATUSES_IGNORE), sum += got[4][0] + got[5][0], n = 0;
     }
     EXPECT(sum == wanted);
     /* Nobody sends: neither finds anything. */
@@ -112,7 +119,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     probe(), idups();
 #if MPI4
-    int right = (rank + 1) % size, left = (rank + size - 1) % size, mine = rank, got = -1, both = rank + 5;
+    int right = (rank + 1) % size, left = (rank + size - 1) % size, mine = rank, got = -1,
+        both = rank + 5;
     MPI_Request r[2];
     MPI_Isendrecv(&mine, 1, MPI_INT, right, 3, &got, 1, MPI_INT, left, 3, MPI_COMM_WORLD, &r[0]);
     MPI_Isendrecv_replace(&both, 1, MPI_INT, left, 4, right, 4, MPI_COMM_WORLD, &r[1]);

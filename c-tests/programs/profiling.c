@@ -30,18 +30,24 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 20; i++) {
         int mine = rank * 100 + i, wanted = left * 100 + i;
         if (rank == 0) {
-            i % 2 ? PMPI_Send(&mine, 1, MPI_INT, right, 1, a) : MPI_Send(&mine, 1, MPI_INT, right, 1, a);
-            i % 3 ? PMPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE) : MPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE);
+            i % 2 ? PMPI_Send(&mine, 1, MPI_INT, right, 1, a)
+                : MPI_Send(&mine, 1, MPI_INT, right, 1, a);
+            i % 3 ? PMPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE)
+                : MPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE);
         } else {
-            i % 3 ? PMPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE) : MPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE);
-            i % 2 ? PMPI_Send(&mine, 1, MPI_INT, right, 1, a) : MPI_Send(&mine, 1, MPI_INT, right, 1, a);
+            i % 3 ? PMPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE)
+                : MPI_Recv(&got, 1, MPI_INT, left, 1, a, MPI_STATUS_IGNORE);
+            i % 2 ? PMPI_Send(&mine, 1, MPI_INT, right, 1, a)
+                : MPI_Send(&mine, 1, MPI_INT, right, 1, a);
         }
         EXPECT(got == wanted);
     }
     for (int i = 0; i < 10; i++) {
         MPI_Request r[2];
-        i % 2 ? PMPI_Irecv(&got, 1, MPI_INT, left, 2, b, &r[0]) : MPI_Irecv(&got, 1, MPI_INT, left, 2, b, &r[0]);
-        i % 3 ? PMPI_Isend(&rank, 1, MPI_INT, right, 2, b, &r[1]) : MPI_Isend(&rank, 1, MPI_INT, right, 2, b, &r[1]);
+        i % 2 ? PMPI_Irecv(&got, 1, MPI_INT, left, 2, b, &r[0])
+            : MPI_Irecv(&got, 1, MPI_INT, left, 2, b, &r[0]);
+        i % 3 ? PMPI_Isend(&rank, 1, MPI_INT, right, 2, b, &r[1])
+            : MPI_Isend(&rank, 1, MPI_INT, right, 2, b, &r[1]);
         i % 4 ? PMPI_Waitall(2, r, MPI_STATUSES_IGNORE) : MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
         EXPECT(got == left);
     }

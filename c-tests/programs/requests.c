@@ -2,7 +2,7 @@
  * inactive ones among them; a communicator freed while its requests run; cancelled and generalised
  * requests. With argument `many`: 100,000 outstanding ones.
  *
- * counts: MPI_Irecv 49, MPI_Isend 49, MPI_Iallreduce 1, MPI_Waitall 3, MPI_Waitany 18,
+ * counts, without arguments: MPI_Irecv 49, MPI_Isend 49, MPI_Iallreduce 1, MPI_Waitall 3, MPI_Waitany 18,
  * MPI_Comm_free 1, MPI_Wait 2, MPI_Recv_init 1, MPI_Request_get_status 2, MPI_Start 1,
  * MPI_Request_free 1. */
 #include "check.h"
@@ -40,14 +40,16 @@ static void copies(void) {
             while (done < N) MPI_Waitsome(N, copy, &some, which, statuses), done += some;
             MPI_Waitsome(N, copy, &some, which, statuses), EXPECT(some == MPI_UNDEFINED);
         } else if (round == 2) {
-            while (done < N) MPI_Testany(N, copy, &index, &flag, &status), done += flag && index >= 0;
+            while (done < N)
+                MPI_Testany(N, copy, &index, &flag, &status), done += flag && index >= 0;
             MPI_Testany(N, copy, &index, &flag, &status), EXPECT(flag && index == MPI_UNDEFINED);
         } else if (round == 3) {
             while (done < N) MPI_Testsome(N, copy, &some, which, MPI_STATUSES_IGNORE), done += some;
             MPI_Testsome(N, copy, &some, which, MPI_STATUSES_IGNORE), EXPECT(some == MPI_UNDEFINED);
         } else {
             while (!flag) MPI_Testall(N, copy, &flag, statuses);
-            for (int i = HALF; i < N; i++) EXPECT(statuses[i].MPI_SOURCE == left && statuses[i].MPI_TAG == N - 1 - i);
+            for (int i = HALF; i < N; i++)
+                EXPECT(statuses[i].MPI_SOURCE == left && statuses[i].MPI_TAG == N - 1 - i);
         }
         check(round, copy);
     }
@@ -87,7 +89,8 @@ static void nulls(void) {
     MPI_Start(&r[1]), r[2] = r[1], r[1] = none;
     MPI_Isend(&sent, 1, MPI_INT, right, 30, MPI_COMM_WORLD, &r[3]);
     MPI_Waitall(4, r, s);
-    EXPECT(got == left && s[2].MPI_SOURCE == left && s[2].MPI_TAG == 30 && r[2] == inactive && r[3] == none);
+    EXPECT(got == left && s[2].MPI_SOURCE == left && s[2].MPI_TAG == 30 && r[2] == inactive
+           && r[3] == none);
     MPI_Request_free(&r[2]);
     note("nulls %d", got);
 }
@@ -137,7 +140,8 @@ static void many(void) {
     int *data = malloc(MANY * sizeof *data), good = 0;
     for (int i = 0; i < MANY; i++) MPI_Irecv(&data[i], 1, MPI_INT, left, 1, MPI_COMM_WORLD, &r[i]);
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0, mine = rank; i < MANY; i++, mine++) MPI_Send(&mine, 1, MPI_INT, right, 1, MPI_COMM_WORLD);
+    for (int i = 0, mine = rank; i < MANY; i++, mine++)
+        MPI_Send(&mine, 1, MPI_INT, right, 1, MPI_COMM_WORLD);
     MPI_Waitall(MANY, r, MPI_STATUSES_IGNORE);
     for (int i = 0; i < MANY; i++) good += data[i] == left + i;
     EXPECT(good == MANY);

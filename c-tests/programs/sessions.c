@@ -5,7 +5,8 @@
  * others cannot natively (MPICH 4 and Open MPI 5 crash, Intel's answers an error, MPICH 5 fails
  * about one time in ten with more ranks).
  *
- * counts, without arguments, MPI-4: MPI_Comm_create_from_group 5, MPI_Comm_free 5, MPI_Allreduce 60.
+ * counts, without arguments, MPI-4: MPI_Comm_create_from_group 5, MPI_Comm_free 5,
+ * MPI_Allreduce 60.
  * counts, both, MPI-4: MPI_Comm_create_from_group 6, MPI_Comm_free 6, MPI_Allreduce 100.
  * counts, again, MPICH 5: MPI_Comm_create_from_group 2, MPI_Comm_free 2, MPI_Allreduce 30. */
 #include "check.h"
@@ -18,7 +19,8 @@ static MPI_Comm open_comm(MPI_Session *session, const char *tag) {
     MPI_Group group;
     MPI_Comm comm = MPI_COMM_NULL;
     int result = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session);
-    if (result == MPI_SUCCESS) result = MPI_Group_from_session_pset(*session, "mpi://WORLD", &group);
+    if (result == MPI_SUCCESS)
+        result = MPI_Group_from_session_pset(*session, "mpi://WORLD", &group);
     if (result == MPI_SUCCESS) {
         result = MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
         MPI_Group_free(&group);

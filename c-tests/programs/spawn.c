@@ -64,8 +64,12 @@ static void ports(void) {
     MPI_Comm half, inter;
     if (size == 1) return;
     MPI_Comm_split(MPI_COMM_WORLD, second, rank, &half);
-    if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port), MPI_Send(port, sizeof port, MPI_CHAR, other, 7, MPI_COMM_WORLD);
-    if (rank == other) MPI_Recv(port, sizeof port, MPI_CHAR, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        MPI_Send(port, sizeof port, MPI_CHAR, other, 7, MPI_COMM_WORLD);
+    }
+    if (rank == other)
+        MPI_Recv(port, sizeof port, MPI_CHAR, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (second) MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter);
     else MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter);
     int members = meet(inter, second);
