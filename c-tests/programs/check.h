@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MPI_STATUSES_IGNORE and MPI_UNWEIGHTED are no arrays, which gcc says of each call. */
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#pragma GCC diagnostic ignored "-Wstringop-overread"
+#endif
+
 static char check_lines[1 << 14];
 
 /* Notes a line of this rank. */
@@ -19,6 +25,34 @@ static inline void note(const char *format, ...) {
     vsnprintf(check_lines + used, sizeof check_lines - used - 1, format, args);
     va_end(args);
     strcat(check_lines, "\n");
+}
+
+/* Whether the calls of MPI-4 are there; Open MPI 5 has them and calls itself 3.1. Those with large
+ * counts (MPI_Send_c) it has not. */
+#if MPI_VERSION >= 4
+#define MPI4 1
+#define LARGE_COUNTS 1
+#elif defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5
+#define MPI4 1
+#define LARGE_COUNTS 0
+#else
+#define MPI4 0
+#define LARGE_COUNTS 0
+#endif
+
+static int check_wrong;
+
+/* Notes a result that is not as it must be; `wrong` of them is the program's exit code. */
+#define EXPECT(true_is) expect(true_is, #true_is, __LINE__)
+static inline void expect(int is, const char *what, int line) {
+    if (!is && check_wrong++ < 20) note("wrong in line %d: %s", line, what);
+}
+
+/* Says, once in a job, that a part of the program is left out. */
+static inline void skipped(const char *what) {
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) note("skipped: no %s in this MPI", what);
 }
 
 /* A fingerprint of a buffer's bits. */
