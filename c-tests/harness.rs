@@ -6,6 +6,8 @@
 
 #[path = "harness/cases.rs"]
 mod cases;
+#[path = "harness/counts.rs"]
+mod counts;
 #[path = "harness/daemons.rs"]
 mod daemons;
 #[path = "harness/exports.rs"]
@@ -41,6 +43,7 @@ fn main() {
     trials.extend(flavors::trials());
     trials.extend(standard::trials());
     trials.extend(loaders::trials());
+    trials.extend(counts::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 

@@ -1,5 +1,6 @@
 //! Every program natively and under libpas.so: same output, same exit code, nothing said.
 
+use crate::counts;
 use crate::fake_pasd::{FakePasd, Script};
 use crate::run::{Job, Mpi, Outcome, agree, finish};
 use libtest_mimic::Trial;
@@ -40,6 +41,20 @@ const CASES: &[(&str, &[&str], &[u32])] = &[
     ("signals", &[], &[2]),
     ("training", &["20", "1000"], &[2, 4]),
     ("flood", &[], &[1]),
+    ("persistent", &[], &[2, 3]),
+    ("partitioned", &[], &[2]),
+    ("onesided", &[], &[2, 3]),
+    ("probes", &[], &[2]),
+    ("neighbours", &[], &[2, 4]),
+    ("large", &[], &[2]),
+    ("profiling", &[], &[2]),
+    ("stress", &[], &[2]),
+    ("requests", &[], &[2]),
+    ("requests", &["many"], &[2]),
+    ("sessions", &[], &[2]),
+    ("sessions", &["both"], &[2]),
+    ("spawn", &[], &[2]),
+    ("spawn", &["ports"], &[2]),
     ("dups", &[], &[2]),
     ("dups", &["many"], &[2]),
     ("leaks", &[], &[1]),
@@ -64,7 +79,11 @@ pub fn trials() -> Vec<Trial> {
         }
     }
     trials.extend(Mpi::ALL.iter().filter(|mpi| !Mpi::BOTH.contains(mpi)).flat_map(|mpi| {
-        let two = CASES.iter().filter(|(_, _, ranks)| ranks.contains(&2));
+        // Those of `counts` are run with every MPI there.
+        let counted = |name| counts::PROGRAMS.iter().any(|(other, _)| *other == name);
+        let two = CASES.iter().filter(move |(name, args, ranks)| {
+            ranks.contains(&2) && (!counted(*name) || !args.is_empty())
+        });
         two.map(move |(name, args, _)| {
             let label = [&[*name][..], *args].concat().join("_");
             let title = format!("agrees::{label}::{}::2_ranks", mpi.name());
