@@ -2,9 +2,9 @@
  * inactive ones among them; a communicator freed while its requests run; cancelled and generalised
  * requests. With argument `many`: 100,000 outstanding ones.
  *
- * counts, without arguments: MPI_Irecv 49, MPI_Isend 49, MPI_Iallreduce 1, MPI_Waitall 3, MPI_Waitany 18,
- * MPI_Comm_free 1, MPI_Wait 2, MPI_Recv_init 1, MPI_Request_get_status 2, MPI_Start 1,
- * MPI_Request_free 1. */
+ * counts, without arguments: MPI_Irecv 49, MPI_Isend 49, MPI_Iallreduce 1, MPI_Waitall 3,
+ * MPI_Waitany 18, MPI_Comm_free 1, MPI_Wait 2, MPI_Recv_init 1, MPI_Request_get_status 2,
+ * MPI_Start 1, MPI_Request_free 1. */
 #include "check.h"
 
 enum { HALF = 8, N = 2 * HALF };
