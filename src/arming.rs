@@ -80,6 +80,7 @@ fn build(model: Model) -> Option<&'static Life> {
         return None;
     }
     let job = Job::identify(&settings, rank, size);
+    let spawned = matches!(model, Model::World) && mpi.is_spawned();
     let number = life::next_number();
     let (rings, worker) = (Rings::new(), Control::new());
     let (windows, persistent) = (Windows::new(), Persistent::new());
@@ -88,6 +89,7 @@ fn build(model: Model) -> Option<&'static Life> {
     let pid = std::process::id();
     let life = Life {
         number,
+        spawned,
         pid,
         mpi,
         comms,

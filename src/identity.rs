@@ -87,7 +87,9 @@ fn launch_from_env(env: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     }
     // Intel MPI's hydra.
     let id = env("I_MPI_HYDRA_UUID")?;
-    Some(Launch { id: format!("impi-{id}"), world_size: size("PMI_SIZE") })
+    let group = env("HYDRA_BSTRAP_PGID").filter(|group| group != "0");
+    let group = group.map(|group| format!(".{group}")).unwrap_or_default();
+    Some(Launch { id: format!("impi-{id}{group}"), world_size: size("PMI_SIZE") })
 }
 
 /// What hydra's proxy among our ancestors was started with.
@@ -97,7 +99,18 @@ fn launch_from_hydra(command_lines: impl IntoIterator<Item = Vec<String>>) -> Op
         let proxy = words.first().is_some_and(|word| word.ends_with("hydra_pmi_proxy"));
         let port = words.iter().skip_while(|word| *word != "--control-port").nth(1);
         let port = port.filter(|_| proxy)?;
-        Some(Launch { id: format!("hydra-{port}"), world_size })
+        // Spawned processes are a job of their own under the same launcher: a process group, or,
+        // in MPICH 5, nothing but the word that they are spawned. Of two spawns of one size there
+        // the ids are then the same.
+        let group = words.iter().skip_while(|word| *word != "--pgid").nth(1);
+        let group = match group.filter(|group| *group != "0") {
+            Some(group) => format!(".{group}"),
+            None if std::env::var("PMI_SPAWNED").is_ok_and(|value| value == "1") => {
+                format!(".spawned-{}", world_size.unwrap_or_default())
+            }
+            None => String::new(),
+        };
+        Some(Launch { id: format!("hydra-{port}{group}"), world_size })
     })
 }
 
@@ -173,6 +186,8 @@ mod tests {
             Some("hydra-head:38957".into())
         );
         assert_eq!(launch_from_hydra([words("bash --control-port x")]), None);
+        let spawned = words("/usr/bin/hydra_pmi_proxy --control-port head:38957 --pgid 1");
+        assert_eq!(launch_from_hydra([spawned]).map(|l| l.id), Some("hydra-head:38957.1".into()));
     }
 
     #[test]

@@ -110,6 +110,8 @@ static CURRENT: AtomicPtr<Life> = AtomicPtr::new(ptr::null_mut());
 pub struct Life {
     /// Which life it is.
     pub number: u64,
+    /// True where another process of MPI has spawned this one.
+    pub spawned: bool,
     /// The process that it belongs to.
     pub pid: u32,
     /// The MPI.

@@ -7,7 +7,7 @@ use crate::{say, skip, sys};
 use pas_core::wire::{RankReport, VERSION};
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All that the rank tells at its end.
 pub fn build(life: &'static Life, collector: &Collector, agent: &Agent) -> RankReport {
@@ -31,6 +31,16 @@ pub fn build(life: &'static Life, collector: &Collector, agent: &Agent) -> RankR
         losses: collector.reported().kept().to_vec(),
         hint: collector.reported().last_hint(agent.incarnation(), life.job.rank),
         counters,
+    }
+}
+
+/// Where the report goes: into `named`, but that of a spawned process, or of a second life, into a
+/// folder of its own in there: another one of the same rank writes its report too.
+pub fn folder(life: &'static Life, named: &Path) -> PathBuf {
+    match life.number {
+        _ if life.spawned => named.join(&life.job.id),
+        0 | 1 => named.to_owned(),
+        number => named.join(format!("life-{number}")),
     }
 }
 

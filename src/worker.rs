@@ -148,8 +148,9 @@ fn finish(life: &'static Life, collector: &Mutex<Collector>, agent: &mut Agent, 
     collector.lock().finish();
     agent.send_last_findings(collector, deadline);
     let report = report::build(life, &collector.lock(), agent);
-    if let Some(folder) = &life.settings.report_dir
-        && let Err(error) = report::write(folder, &report)
+    let folder = life.settings.report_dir.as_ref().map(|named| report::folder(life, named));
+    if let Some(folder) = folder
+        && let Err(error) = report::write(&folder, &report)
     {
         Fault::ReportFile.count();
         let folder = folder.display();

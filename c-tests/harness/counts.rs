@@ -42,24 +42,32 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// The counts that hold for rank 0 under an MPI.
+/// The counts that hold for rank 0 under an MPI. A list goes on over lines until a full stop.
 fn promised(text: &str, mpi: Mpi) -> BTreeMap<String, u64> {
-    let plain: Vec<&str> =
-        text.lines().map(|line| line.trim_start_matches([' ', '*', '/', '!'])).collect();
-    let text = plain.join(" ");
-    let mut counts = BTreeMap::new();
-    for part in text.split("counts").skip(1) {
-        let Some((condition, rest)) = part.split_once(':') else { continue };
-        if !holds(condition, mpi) {
-            continue;
+    let mut lists: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in text.lines().map(|line| line.trim_start_matches([' ', '*', '/', '!'])) {
+        if line.starts_with("counts") {
+            lists.push(String::new());
+            open = true;
         }
-        let list = rest.split(['.', '/']).next().unwrap_or_default().trim_end_matches(['*', ' ']);
-        for item in list.split(", ") {
-            if let Some((name, count)) = item.trim().split_once(' ')
-                && let Ok(count) = count.trim().parse()
-            {
-                counts.insert(name.to_owned(), count);
-            }
+        if let Some(list) = lists.last_mut().filter(|_| open) {
+            list.push_str(line);
+            list.push(' ');
+            open = !line.contains('.');
+        }
+    }
+    let mut counts = BTreeMap::new();
+    for (condition, list) in lists.iter().filter_map(|list| list.split_once(':')) {
+        if holds(condition.trim_start_matches("counts"), mpi) {
+            let list = list.split(['.', '/']).next().unwrap_or_default();
+            let items = list.trim_end_matches(['*', ' ']).split(", ");
+            let items = items.filter_map(|item| item.trim().split_once(' '));
+            counts.extend(
+                items.filter_map(|(name, count)| {
+                    Some((name.to_owned(), count.trim().parse().ok()?))
+                }),
+            );
         }
     }
     counts
@@ -69,9 +77,12 @@ fn promised(text: &str, mpi: Mpi) -> BTreeMap<String, u64> {
 fn holds(condition: &str, mpi: Mpi) -> bool {
     condition.split(',').map(str::trim).filter(|word| !word.is_empty()).all(|word| match word {
         "rank 0" | "without arguments" => true,
-        // Open MPI 5 still says that it is MPI-3.1.
-        "MPI-4" => !mpi.is_open_mpi(),
+        "MPI-4" => mpi != Mpi::OpenMpi,
         "MPIX" => mpi == Mpi::OpenMpi,
+        "large counts" => !mpi.is_open_mpi(),
+        "MPICH 4" => matches!(mpi, Mpi::Mpich | Mpi::Intel),
+        "not MPICH 4" => !matches!(mpi, Mpi::Mpich | Mpi::Intel),
+        "MPICH 5" => matches!(mpi, Mpi::Mpich5 | Mpi::MpichAbi),
         _ => false,
     })
 }

