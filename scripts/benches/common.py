@@ -182,6 +182,28 @@ def machine():
     }
 
 
+def busy_s():
+    """Seconds of CPU time that the machine has spent on programs, and those of our children."""
+    with open("/proc/stat") as stat:
+        user, nice, system, _, _, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+    spent = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    times = os.times()
+    return spent, times.user + times.system + times.children_user + times.children_system
+
+
+class Others:
+    """How much of the machine other programs had since this was made."""
+
+    def __init__(self):
+        self.began, self.busy = time.monotonic(), busy_s()
+
+    def percent(self):
+        """Of the time of all cores."""
+        spent, ours = (now - then for now, then in zip(busy_s(), self.busy))
+        whole = (time.monotonic() - self.began) * os.cpu_count()
+        return round(100 * max(0.0, spent - ours) / whole, 1)
+
+
 def print_table(head, rows):
     """Columns as wide as they need to be; numbers to the right."""
     rows = [[cell if isinstance(cell, str) else f"{cell:.1f}" for cell in row] for row in rows]
