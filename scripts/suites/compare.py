@@ -2,7 +2,7 @@
 
 import difflib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suites import job, normal
 
@@ -37,13 +37,12 @@ class Judge:
     def unit(self, unit, modes):
         """The verdicts of a unit, one a mode."""
         natives = [self.run(unit, "native")]
+        if natives[0].code != 0 and unit.more:
+            unit = replace(unit, ranks=unit.more)
+            natives = [self.run(unit, "native")]
         if natives[0].timed_out:
-            note = f"natively more than {unit.limit or self.limit:.0f} s, so not run preloaded"
-            seconds = natives[0].seconds
-            return [
-                Verdict(unit, mode, "native_timeout", False, note, seconds=seconds)
-                for mode in modes
-            ]
+            note = f"natively more than {self.limit:.0f} s, so not run preloaded"
+            return [Verdict(unit, mode, "native_timeout", False, note) for mode in modes]
         natives.append(self.run(unit, "native"))
         return [self._mode(unit, mode, natives) for mode in modes]
 
@@ -68,7 +67,7 @@ class Judge:
 
     def _preloaded(self, unit, mode, natives):
         # A run that natively takes nearly all of its time may not fail for the machine's noise.
-        limit = (unit.limit or self.limit) + max(outcome.seconds for outcome in natives)
+        limit = self.limit + max(outcome.seconds for outcome in natives)
         outcome = self.run(unit, mode, limit)
         # Without this, a launcher that drops LD_PRELOAD would make every unit the same.
         if not self.at_work.get(mode) and outcome.code == 0:

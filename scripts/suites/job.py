@@ -26,10 +26,12 @@ class Unit:
     ranks: int
     program: tuple
     env: tuple = ()
-    # For tests that are known to take longer, in seconds; None: the limit of the command line.
-    limit: float | None = None
+    # Ranks to take where it natively fails with those, for it may demand more; None: no others.
+    more: int | None = None
     # Further words for the launcher.
     launcher: tuple = ()
+    # What is in this folder is in the working directory, as links; None: nothing is.
+    around: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ def run(mpi, unit, mode, libpas, limit, want_reports=False):
         folders = {name: Path(scratch, name) for name in ("out", "cwd", "tmp", "rep")}
         for folder in folders.values():
             folder.mkdir()
+        for entry in unit.around.iterdir() if unit.around else []:
+            (folders["cwd"] / entry.name).symlink_to(entry)
         env = environment(mpi, unit, mode, libpas)
         mark = f"{os.getpid()}-{next(numbers)}"
         env |= {"TMPDIR": str(folders["tmp"]), MARK: mark}
@@ -73,7 +77,7 @@ def run(mpi, unit, mode, libpas, limit, want_reports=False):
         rank = [str(PER_RANK), str(folders["out"]), *unit.program]
         command = mpi.launch(unit.ranks, [*unit.launcher, *rank])
         started = time.monotonic()
-        code = _bounded(command, folders, env, unit.limit or limit, mark)
+        code = _bounded(command, folders, env, limit, mark)
         seconds = time.monotonic() - started
         reports = len(list(folders["rep"].glob("rank-*.json")))
         return Outcome(code, _collect(folders["out"], scratch), seconds, reports)

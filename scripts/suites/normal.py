@@ -25,6 +25,8 @@ RULES = [
     (re.compile(r"\[\[\d+,"), "[[JOB,"),
     (re.compile(r"\b(prterun|mpirun|prte)-HOST-\d+"), r"\1-HOST-PID"),
     (re.compile(r"\b(port)([ =:#]+)\d+", re.I), r"\1\2PORT"),
+    # MPICH's error codes: below the seven bits of the class is where it keeps the message.
+    (re.compile(r"\bAbort\((\d+)\)"), lambda found: f"Abort(class {int(found[1]) & 127})"),
     # Fractions are times, rates and shares of them in all of these suites; results are whole.
     (re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?"), "FRACTION"),
     # Whole numbers with a unit of time, or of bytes per time.
