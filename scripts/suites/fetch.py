@@ -98,8 +98,7 @@ def _deb_src():
 def compile_all(jobs):
     """Compiles: jobs are (name, program, command). Returns the reasons of those that failed.
 
-    A program that is there is not compiled again, and neither is one that failed before: the
-    reason is kept beside it.
+    A program that is there is not compiled again, nor is one where the same command failed.
     """
     with ThreadPoolExecutor(COMPILERS) as pool:
         reasons = pool.map(lambda one: _compile(*one[1:]), jobs)
@@ -107,13 +106,15 @@ def compile_all(jobs):
 
 
 def _compile(program, command):
-    failed = program.with_name(program.name + ".failed")
     if program.exists():
         return None
-    if failed.exists():
-        return failed.read_text()
-    program.parent.mkdir(parents=True, exist_ok=True)
     command = [str(word) for word in command]
+    # The command, the reason, and all that the compiler said, for who wants it.
+    failed = program.with_name(program.name + ".failed")
+    before = failed.read_text().splitlines() if failed.exists() else []
+    if before[:1] == [shlex.join(command)]:
+        return before[1]
+    program.parent.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
@@ -121,13 +122,14 @@ def _compile(program, command):
     except OSError as error:
         return str(error)
     if done.returncode == 0:
+        failed.unlink(missing_ok=True)
         return None
     lines = done.stderr.splitlines()
+    # gcc says error:, gfortran Error:, the linker undefined reference.
     errors = [line for line in lines if "rror:" in line or "undefined" in line]
-    failed.write_text((errors or lines or ["the compiler failed"])[0])
-    # The whole story for who wants it.
-    program.with_name(program.name + ".log").write_text(shlex.join(command) + "\n" + done.stderr)
-    return failed.read_text()
+    reason = (errors or lines or ["the compiler failed"])[0]
+    failed.write_text("\n".join([shlex.join(command), reason, *lines]) + "\n")
+    return reason
 
 
 def environment(mpi):

@@ -80,7 +80,8 @@ def run(mpi, unit, mode, libpas, limit, want_reports=False):
         code = _bounded(command, folders, env, limit, mark)
         seconds = time.monotonic() - started
         reports = len(list(folders["rep"].glob("rank-*.json")))
-        return Outcome(code, _collect(folders["out"], scratch), seconds, reports)
+        lines = _collect(folders["out"], scratch, bool(code))
+        return Outcome(code, lines, seconds, reports)
 
 
 def shown(mpi, unit, mode, libpas):
@@ -139,15 +140,20 @@ def _kill_marked(mark):
                 Path("/dev/shm", path).unlink(missing_ok=True)
 
 
-def _collect(folder, scratch):
+def _collect(folder, scratch, failed):
     """All output, a stream after the other, each line behind the name of its stream.
 
     The launcher's own streams are sorted: processes that a test spawned write there as they come.
+    And of a job that failed, what the launcher says on standard error is left out: which of the
+    ranks is named, how many more are said to have failed, and whether anything is said at all is
+    a race between the first rank's end and the others'.
     """
     found = []
     for path in sorted(folder.iterdir()):
         lines = normal.lines(path.read_text(errors="replace"), scratch)
         if path.name.startswith("launcher"):
             lines.sort()
+        if path.name == "launcher.err" and failed:
+            lines = normal.ours(lines)
         found += [f"{path.name}: {line}" for line in lines]
     return tuple(found)

@@ -36,12 +36,18 @@ RULES = [
 ]
 
 
+# A frame of the stack, as Open MPI and UCX print them at a signal. The wrappers of libpas.so are
+# among them, as those of any tool would be; the signal itself, its code and address are compared.
+FRAME = re.compile(r"^(?:\[HOST:PID\] \[ ?\d+\] |=*\s*\d+ +0xPTR |\s*\d+ [/\w.-]+\.so)")
+
+
 def lines(text, scratch):
     """The lines of a text, made comparable. `scratch` is the folder that this run alone had."""
     text = text.replace(scratch, "SCRATCH")
     for pattern, with_what in RULES:
         text = pattern.sub(with_what, text)
-    return [line.strip() for line in text.splitlines()]
+    found = (line.strip() for line in text.splitlines())
+    return [line for line in found if not FRAME.match(line)]
 
 
 def ours(lines):
