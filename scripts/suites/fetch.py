@@ -95,17 +95,17 @@ def _deb_src():
     return "\n\n".join(block.strip() for block in out) + "\n"
 
 
-def compile_all(jobs):
-    """Compiles: jobs are (name, program, command). Returns the reasons of those that failed.
+def compile_all(jobs, mpi):
+    """Compiles with an MPI: jobs are (name, program, command). Returns the reasons of those that failed.
 
     A program that is there is not compiled again, nor is one where the same command failed.
     """
     with ThreadPoolExecutor(COMPILERS) as pool:
-        reasons = pool.map(lambda one: _compile(*one[1:]), jobs)
+        reasons = pool.map(lambda one: _compile(*one[1:], environment(mpi)), jobs)
         return {name: reason for (name, *_), reason in zip(jobs, reasons) if reason}
 
 
-def _compile(program, command):
+def _compile(program, command, env):
     if program.exists():
         return None
     command = [str(word) for word in command]
@@ -117,7 +117,12 @@ def _compile(program, command):
     program.parent.mkdir(parents=True, exist_ok=True)
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
         )
     except OSError as error:
         return str(error)

@@ -33,7 +33,7 @@ class Mpi:
     fortran: str | None = None
     oshcc: str | None = None
     env: dict = field(default_factory=dict)
-    # The wheels' library, which mpi4py's own binary wheel is told to load; None: Debian's.
+    # The library that mpi4py's own binary wheel is told to load; None: it is to be built.
     library: str | None = None
 
     @property
@@ -76,7 +76,9 @@ def _wheel(name, folder):
     if not os.access(cc, os.X_OK) or not os.access(launcher, os.X_OK):
         raise Missing(f"{name} is not installed: there is no {cc}")
     env = {"I_MPI_ROOT": str(root)} if name == "impi" else dict(OPEN_MPI)
-    library = "libmpi_abi.so" if name == "mpich-abi" else "libmpi.so"
+    # With its number: what has the short name is a text file where a wheel had a link. mpi4py's
+    # wheel has a build for MPICH's ABI and one for Open MPI's, and none for the standard one.
+    libraries = [] if name == "mpich-abi" else sorted((root / "lib").glob("libmpi.so.*"))
     return Mpi(
         name=name,
         cc=str(cc),
@@ -84,10 +86,10 @@ def _wheel(name, folder):
         prefix=str(root),
         cxx=str(cxx) if os.access(cxx, os.X_OK) else None,
         env=env if name in ("impi", "openmpi5") else {},
-        library=str(root / "lib" / library),
+        library=str(libraries[0]) if libraries else None,
     )
 
 
-def imb_programs(mpi):
-    """The benchmarks that come with Intel MPI's wheel."""
-    return sorted(Path(mpi.prefix, "bin").glob("IMB-*"))
+def binaries(mpi):
+    """Where an MPI's own programs are; Intel's has its benchmarks there."""
+    return Path(mpi.prefix, "bin")

@@ -47,8 +47,11 @@ class Report:
         return [verdict for verdict in self.verdicts if verdict.kind == "different"]
 
     def unseen(self):
-        """The modes in which libpas.so gave no sign of life, so that nothing was compared."""
-        return [mode for mode in self.modes if self.judge.at_work.get(mode) is False]
+        """The modes in which libpas.so gave no sign of life, so that the same means nothing.
+
+        Not even where all tests fail: then it is likely the suite that does not work.
+        """
+        return [mode for mode in self.modes if not self.judge.at_work.get(mode)]
 
     def repeat(self, verdict):
         words = ["scripts/suite", self.suite.name, "--mpi", self.mpi.name]
@@ -71,7 +74,8 @@ class Report:
         for kind in ("native_timeout", "flaky", "different"):
             self._show_kind(kind)
         for mode in self.unseen():
-            print(f"\nlibpas.so was not seen at work in mode {mode}: no rank wrote a report")
+            why = "no unit ended well and wrote a report"
+            print(f"\nlibpas.so was not seen at work in mode {mode}: {why}")
         counts = [self.count(mode) for mode in self.modes]
         same, different = (sum(row[key] for row in counts) for key in ("same", "different"))
         print(f"\n{same} passed, {different} failed")
