@@ -70,8 +70,13 @@ class Osu(Benchmarks):
 
     def build(self, names):
         found = self._programs()
-        small = ("-i", "10", "-x", "2", "-m", "4096")
-        return [Unit(name, RANKS, (str(found[name.split()[0]]), *small)) for name in names], []
+        units = []
+        for name in names:
+            path = found[name.split()[0]]
+            # Old versions know a largest size for collectives only.
+            largest = ("-m", "4096") if path.parent.name == "collective" else ()
+            units.append(Unit(name, RANKS, (str(path), "-i", "10", "-x", "2", *largest)))
+        return units, []
 
 
 class Imb(Benchmarks):
@@ -102,9 +107,11 @@ class Imb(Benchmarks):
 
     def build(self, names):
         folder, units = self._folder(), []
+        # The wheel's do not know where their library is.
+        env = (("LD_LIBRARY_PATH", str(folder.parent / "lib")),) if not self.source else ()
         # A fixed number of repetitions: they are a column of the output.
         small = ("-npmin", str(RANKS), "-iter", "20", "-iter_policy", "off", "-msglog", "0:12")
         for name in names:
             program, benchmark = name.split()[0].split("/")
-            units.append(Unit(name, RANKS, (str(folder / program), *small, benchmark)))
+            units.append(Unit(name, RANKS, (str(folder / program), *small, benchmark), env))
         return units, []

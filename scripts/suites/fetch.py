@@ -96,7 +96,7 @@ def _deb_src():
 
 
 def compile_all(jobs, mpi):
-    """Compiles with an MPI: jobs are (name, program, command). Returns the reasons of those that failed.
+    """Compiles with an MPI; a job is (name, program, command). Returns why some failed, by name.
 
     A program that is there is not compiled again, nor is one where the same command failed.
     """

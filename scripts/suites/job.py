@@ -14,7 +14,7 @@ from suites import normal
 PER_RANK = Path(__file__).with_name("per-rank")
 # In the environment of a run's processes alone. Launchers put ranks into process groups and
 # sessions of their own, so that neither finds them all.
-MARK = "PAS_SUITE_RUN"
+MARK = "SUITE_RUN"
 numbers = itertools.count()
 
 
