@@ -141,7 +141,7 @@ fn agrees(name: &str, args: &[&str], mpi: Mpi, ranks: u32) -> Result<(), String>
         agree(&native, &other, 0).map_err(|error| format!("PAS_MODE={mode}: {error}"))?;
     }
     let fake = FakePasd::tcp(Script::Good);
-    // A port where nobody listens costs each job one line, of its rank 0. Spawned ones are two more.
+    // A port where nobody listens costs each job one line, of its rank 0; spawned ones are two.
     let jobs = if name == "spawn" { 3 } else { 1 };
     for (url, lines_max) in [(fake.url.as_str(), 0), ("http://127.0.0.1:1", jobs)] {
         let other = settled(job.clone().preloaded().with("PAS_URL", url).run()?, mpi, args);

@@ -1,4 +1,5 @@
-//! One call, one record: what the programs' heads say of their calls is what rank 0's report counts.
+//! One call, one record: what the programs' heads say of their calls is what rank 0's report
+//! counts.
 //!
 //! A head says `counts: MPI_Isend 2, MPI_Irecv 2.` or, for some runs only, `counts, MPI-4: ...`.
 

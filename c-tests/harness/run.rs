@@ -226,6 +226,8 @@ impl Job {
     pub fn command(&self) -> Command {
         let mut command = self.mpi.launcher(self.ranks);
         command.arg(&self.program).args(&self.args);
+        // Some MPIs leave files where they are when a rank crashes.
+        command.current_dir(target().join("c-tests"));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PAS_") {
                 command.env_remove(name);

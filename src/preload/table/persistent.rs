@@ -88,13 +88,9 @@ macro_rules! rows {
             MPI_Reduce_scatter_block_init(sendbuf: In, recvbuf: Out, recvcount: Count,
                                           datatype: Handle, op: Handle, comm: Handle, info: Handle,
                                           request: Out)
-                ReduceScatterBlockInit v4_large(MPIX_Reduce_scatter_block_init) { comm,
-                                                                                  count: recvcount,
-                                                                                  datatype, op,
-                                                                                  in_place: sendbuf,
-                                                                                  in_place_count: recvcount,
-                                                                                  in_place_datatype: datatype,
-                                                                                  request }
+                ReduceScatterBlockInit v4_large(MPIX_Reduce_scatter_block_init) {
+                    comm, count: recvcount, datatype, op, in_place: sendbuf,
+                    in_place_count: recvcount, in_place_datatype: datatype, request }
             MPI_Reduce_scatter_init(sendbuf: In, recvbuf: Out, recvcounts: Counts, datatype: Handle,
                                     op: Handle, comm: Handle, info: Handle, request: Out)
                 ReduceScatterInit v4_large(MPIX_Reduce_scatter_init) { comm, counts: recvcounts,
