@@ -44,7 +44,24 @@ fn main() {
     trials.extend(standard::trials());
     trials.extend(loaders::trials());
     trials.extend(counts::trials());
+    trials.push(field_bugs(&trials));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Every test that `c-tests/field-bugs.md` names is there.
+fn field_bugs(trials: &[Trial]) -> Trial {
+    let names: Vec<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    Trial::test("standard::field_bugs_name_tests_that_are_there", move || {
+        let text = std::fs::read_to_string(run::top().join("c-tests/field-bugs.md"))?;
+        let quoted = text.lines().skip(6).flat_map(|line| line.split('`').skip(1).step_by(2));
+        let tests: Vec<&str> = quoted.filter(|name| name.contains("::")).collect();
+        let gone = |name: &&&str| !names.iter().any(|there| there.starts_with(**name));
+        match tests.iter().find(gone) {
+            Some(name) => Err(format!("{name}: no such test").into()),
+            None if tests.len() < 60 => Err("the table was not found".into()),
+            None => Ok(()),
+        }
+    })
 }
 
 /// A named test.
