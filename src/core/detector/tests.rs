@@ -498,3 +498,34 @@ fn a_change_of_pace_is_told_and_followed() {
     let told = trace.detector.phases()[0].period_ns.expect("told");
     assert!((170..=176).contains(&(told.0 / MS)), "{told:?}");
 }
+
+/// A persistent allreduce that is started in each iteration is a phase like a non-blocking one;
+/// making its request is none.
+#[test]
+fn starts_of_a_persistent_collective_are_calls_and_its_making_is_not() {
+    let phases = |flags: Flags, times: u64| {
+        let mut detector = Detector::new(open_mpi());
+        detector.comm_created(CommId::WORLD, comm(4));
+        for turn in 0..times {
+            let start = Time((turn + 1) * 10 * MS);
+            let event = Event {
+                op: Op::AllreduceInit,
+                comm: CommId::WORLD,
+                peer: -1,
+                count: (MIB / 4) as u32,
+                bytes: MIB,
+                start,
+                end: start,
+                flags: flags.with(Flags::PREDEFINED_OP),
+            };
+            detector.observe(&event);
+            detector.advance(start, Nanos(0));
+        }
+        detector.finish();
+        detector.phases()
+    };
+    assert_eq!(phases(Flags::default(), 1), []);
+    let started = phases(Flags::STARTED, 30);
+    assert_eq!(started.len(), 1, "{started:?}");
+    assert_eq!(started[0].collective, Some(Collective::Allreduce));
+}
