@@ -27,7 +27,8 @@ const DT_GNU_HASH: i64 = 0x6fff_fef5;
 /// A symbol's type (lower half of `st_info`) that says: a function that answers the address.
 pub const STT_GNU_IFUNC: u8 = 10;
 
-/// The first object, in load order, that `choose` answers something for. Our own is left out.
+/// The first object, in load order, that `choose` answers something for. Our own is left out, and
+/// so is any other copy of us, which has all names and no function behind them.
 pub fn find<T>(choose: impl FnMut(&Object) -> Option<T>) -> Option<T> {
     struct State<T, F> {
         choose: F,
@@ -41,7 +42,8 @@ pub fn find<T>(choose: impl FnMut(&Object) -> Option<T>) -> Option<T> {
         // SAFETY: the loader passes a live info, and `state` is the one below.
         unsafe {
             let state = &mut *state.cast::<State<T, F>>();
-            let object = Object::read(&*info).filter(|object| !object.is_ours());
+            let object = Object::read(&*info)
+                .filter(|object| !object.is_ours() && object.symbol(c"pas_version").is_none());
             state.found = object.and_then(|object| (state.choose)(&object));
             c_int::from(state.found.is_some())
         }
