@@ -82,8 +82,8 @@ pub fn trials() -> Vec<Trial> {
         // Those of `counts` are run with every MPI there.
         let counted = |name| counts::PROGRAMS.iter().any(|(other, _)| *other == name);
         let two = CASES.iter().filter(move |(name, args, ranks)| {
-            // Whose ranks end without MPI_Finalize, or after a second MPI_Init, Intel's launcher ends
-            // with 0 or 255 by chance, natively too (1 of 16 and 2 of 8 runs).
+            // Ranks that end without MPI_Finalize, or after a second MPI_Init, Intel's launcher
+            // ends with 0 or 255 by chance, natively too (1 of 16 and 2 of 8 runs).
             let by_chance = *mpi == Mpi::Intel && (*args == ["early"] || *args == ["twice"]);
             ranks.contains(&2) && (!counted(*name) || !args.is_empty()) && !by_chance
         });
