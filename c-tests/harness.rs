@@ -20,6 +20,8 @@ mod flavors;
 mod inert;
 #[path = "harness/loaders.rs"]
 mod loaders;
+#[path = "harness/reports.rs"]
+mod reports;
 #[path = "harness/run.rs"]
 mod run;
 #[path = "harness/standard.rs"]
@@ -51,20 +53,24 @@ fn main() {
 /// Every test that `c-tests/field-bugs.md` names is there.
 fn field_bugs(trials: &[Trial]) -> Trial {
     let names: Vec<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
-    Trial::test("standard::field_bugs_name_tests_that_are_there", move || {
-        let text = std::fs::read_to_string(run::top().join("c-tests/field-bugs.md"))?;
+    trial("standard::field_bugs_name_tests_that_are_there", move || {
+        let text = std::fs::read_to_string(run::top().join("c-tests/field-bugs.md"));
+        let text = text.map_err(|error| error.to_string())?;
         let quoted = text.lines().skip(6).flat_map(|line| line.split('`').skip(1).step_by(2));
         let tests: Vec<&str> = quoted.filter(|name| name.contains("::")).collect();
         let gone = |name: &&&str| !names.iter().any(|there| there.starts_with(**name));
         match tests.iter().find(gone) {
-            Some(name) => Err(format!("{name}: no such test").into()),
-            None if tests.len() < 60 => Err("the table was not found".into()),
+            Some(name) => Err(format!("{name}: no such test")),
+            None if tests.len() < 60 => Err("the table was not found".to_owned()),
             None => Ok(()),
         }
     })
 }
 
 /// A named test.
-fn trial(name: impl Into<String>, body: fn() -> Result<(), String>) -> Trial {
+fn trial(
+    name: impl Into<String>,
+    body: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Trial {
     Trial::test(name, move || body().map_err(Into::into))
 }

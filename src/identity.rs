@@ -87,9 +87,14 @@ fn launch_from_env(env: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     }
     // Intel MPI's hydra.
     let id = env("I_MPI_HYDRA_UUID")?;
-    let group = env("HYDRA_BSTRAP_PGID").filter(|group| group != "0");
-    let group = group.map(|group| format!(".{group}")).unwrap_or_default();
+    let group = later_group(env("HYDRA_BSTRAP_PGID").as_deref()).unwrap_or_default();
     Some(Launch { id: format!("impi-{id}{group}"), world_size: size("PMI_SIZE") })
+}
+
+/// What is added to a launcher's id for a process group of hydra's other than the first, which are
+/// spawned processes, a job of their own.
+fn later_group(number: Option<&str>) -> Option<String> {
+    number.filter(|number| *number != "0").map(|number| format!(".{number}"))
 }
 
 /// What hydra's proxy among our ancestors was started with.
@@ -99,17 +104,13 @@ fn launch_from_hydra(command_lines: impl IntoIterator<Item = Vec<String>>) -> Op
         let proxy = words.first().is_some_and(|word| word.ends_with("hydra_pmi_proxy"));
         let port = words.iter().skip_while(|word| *word != "--control-port").nth(1);
         let port = port.filter(|_| proxy)?;
-        // Spawned processes are a job of their own under the same launcher: a process group, or,
-        // in MPICH 5, nothing but the word that they are spawned. Of two spawns of one size there
-        // the ids are then the same.
         let group = words.iter().skip_while(|word| *word != "--pgid").nth(1);
-        let group = match group.filter(|group| *group != "0") {
-            Some(group) => format!(".{group}"),
-            None if std::env::var("PMI_SPAWNED").is_ok_and(|value| value == "1") => {
-                format!(".spawned-{}", world_size.unwrap_or_default())
-            }
-            None => String::new(),
+        // MPICH 5 tells nothing but that they are spawned: two spawns of one size have one id.
+        let spawned = || {
+            let is_spawned = std::env::var("PMI_SPAWNED").is_ok_and(|value| value == "1");
+            is_spawned.then(|| format!(".spawned-{}", world_size.unwrap_or_default()))
         };
+        let group = later_group(group.map(String::as_str)).or_else(spawned).unwrap_or_default();
         Some(Launch { id: format!("hydra-{port}{group}"), world_size })
     })
 }

@@ -2,10 +2,10 @@
 
 use crate::counts;
 use crate::fake_pasd::{FakePasd, Script};
+use crate::reports::{self, expect, sum};
 use crate::run::{Job, Mpi, Outcome, agree, finish};
+use crate::trial;
 use libtest_mimic::Trial;
-use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -72,9 +72,7 @@ pub fn trials() -> Vec<Trial> {
             for ranks in ranks.iter().filter(|ranks| mpi != Mpi::Mpich || **ranks <= 3) {
                 let label = [&[*name][..], *args].concat().join("_");
                 let title = format!("agrees::{label}::{}::{ranks}_ranks", mpi.name());
-                trials.push(Trial::test(title, move || {
-                    agrees(name, args, mpi, *ranks).map_err(Into::into)
-                }));
+                trials.push(trial(title, move || agrees(name, args, mpi, *ranks)));
             }
         }
     }
@@ -90,38 +88,22 @@ pub fn trials() -> Vec<Trial> {
         two.map(move |(name, args, _)| {
             let label = [&[*name][..], *args].concat().join("_");
             let title = format!("agrees::{label}::{}::2_ranks", mpi.name());
-            Trial::test(title, move || briefly(name, args, *mpi).map_err(Into::into))
+            trial(title, move || briefly(name, args, *mpi))
         })
     }));
-    trials.push(crate::trial("agrees::a_rank_that_dies_and_is_left_out", fault_tolerant));
+    trials.push(trial("agrees::a_rank_that_dies_and_is_left_out", fault_tolerant));
     for mpi in Mpi::BOTH {
         let title = |what: &str| format!("sees::{what}::{}", mpi.name());
-        trials.push(Trial::test(title("every_call_once"), move || {
-            sees_every_call_once(mpi).map_err(Into::into)
-        }));
+        trials.push(trial(title("every_call_once"), move || sees_every_call_once(mpi)));
         if mpi == Mpi::OpenMpi {
-            trials.push(Trial::test(title("calls_after_a_longjmp"), move || {
-                sees_past_a_longjmp(mpi).map_err(Into::into)
-            }));
+            trials.push(trial(title("calls_after_a_longjmp"), move || sees_past_a_longjmp(mpi)));
         }
-        trials.push(Trial::test(title("drops_are_counted"), move || {
-            counts_drops(mpi).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("more_threads_than_rings"), move || {
-            counts_threads(mpi).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("losses_and_marks"), move || {
-            keeps_reports(mpi).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("no_folder_for_the_report"), move || {
-            survives_no_folder(mpi).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("a_full_disk_for_the_report"), move || {
-            survives_a_full_disk(mpi).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("bad_variables"), move || {
-            survives_bad_variables(mpi).map_err(Into::into)
-        }));
+        trials.push(trial(title("drops_are_counted"), move || counts_drops(mpi)));
+        trials.push(trial(title("more_threads_than_rings"), move || counts_threads(mpi)));
+        trials.push(trial(title("losses_and_marks"), move || keeps_reports(mpi)));
+        trials.push(trial(title("no_folder_for_the_report"), move || survives_no_folder(mpi)));
+        trials.push(trial(title("a_full_disk_for_the_report"), move || survives_a_full_disk(mpi)));
+        trials.push(trial(title("bad_variables"), move || survives_bad_variables(mpi)));
     }
     trials
 }
@@ -205,58 +187,30 @@ fn settled(mut outcome: Outcome, mpi: Mpi, args: &[&str]) -> Outcome {
     outcome
 }
 
-/// Runs a job with a report folder and reads the reports, by rank.
-fn reports(job: Job) -> Result<Vec<serde_json::Value>, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let ranks = job.ranks;
-    let job = job.preloaded().with("PAS_REPORT_DIR", folder.path().display().to_string());
-    let outcome = job.run()?;
-    if outcome.code != 0 {
-        return Err(format!("exit code {}: {}", outcome.code, outcome.stderr));
-    }
-    (0..ranks).map(|rank| read_report(folder.path(), rank)).collect()
-}
-
-fn read_report(folder: &Path, rank: u32) -> Result<serde_json::Value, String> {
-    let path = folder.join(format!("rank-{rank}.json"));
-    let text = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    serde_json::from_slice(&text).map_err(|error| error.to_string())
-}
-
-/// The sum over communicators of a column of the calls' table.
-fn sum(report: &serde_json::Value, call: &str, column: &str) -> u64 {
-    let rows = report["calls"].as_array().into_iter().flatten();
-    rows.filter(|row| row["call"] == call).filter_map(|row| row[column].as_u64()).sum()
-}
-
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
-    if got == wanted { Ok(()) } else { Err(format!("{what}: {got:?}, expected {wanted:?}")) }
-}
-
 fn sees_every_call_once(mpi: Mpi) -> Result<(), String> {
-    for report in reports(Job::new("training", mpi, 2, &["25", "500"]))? {
+    for report in reports::all(Job::new("training", mpi, 2, &["25", "500"]))? {
         expect("allreduces", sum(&report, "MPI_Allreduce", "count"), 100)?;
         expect("their bytes", sum(&report, "MPI_Allreduce", "bytes"), 25 * (3 * (4 << 18) + 8))?;
     }
-    for report in reports(Job::new("nonblocking", mpi, 2, &[]))? {
+    for report in reports::all(Job::new("nonblocking", mpi, 2, &[]))? {
         for call in ["MPI_Ibarrier", "MPI_Ibcast", "MPI_Ialltoallw", "MPI_Iscan", "MPI_Iexscan"] {
             expect(call, sum(&report, call, "count"), 4)?;
         }
         expect("of a derived type", sum(&report, "MPI_Ibcast", "bytes"), 4 * 10 * 16)?;
         expect("of vectors", sum(&report, "MPI_Ialltoallv", "bytes"), 4 * 2 * 4 * 8)?;
     }
-    for report in reports(Job::new("comms", mpi, 2, &[]))? {
+    for report in reports::all(Job::new("comms", mpi, 2, &[]))? {
         expect("dups", sum(&report, "MPI_Comm_dup", "count"), 201)?;
         expect("failed", sum(&report, "MPI_Comm_dup", "failed"), 0)?;
         let named = report["comms"].as_array().into_iter().flatten();
         expect("a name", named.filter(|comm| comm["name"] == "MPI_COMM_WORLD").count(), 1)?;
     }
     // The sends and allreduces inside of the MPI's own file layer are not the program's.
-    for report in reports(Job::new("fileio", mpi, 2, &[]))? {
+    for report in reports::all(Job::new("fileio", mpi, 2, &[]))? {
         expect("allreduces", sum(&report, "MPI_Allreduce", "count"), 20)?;
         expect("broadcasts", sum(&report, "MPI_Bcast", "count"), 1)?;
     }
-    for report in reports(Job::new("errors", mpi, 2, &[]))? {
+    for report in reports::all(Job::new("errors", mpi, 2, &[]))? {
         expect("failed allreduces", sum(&report, "MPI_Allreduce", "failed"), 2)?;
         expect("of so many", sum(&report, "MPI_Allreduce", "count"), 3)?;
     }
@@ -268,7 +222,7 @@ fn sees_past_a_longjmp(mpi: Mpi) -> Result<(), String> {
     let job = Job::new("jumps", mpi, 2, &[]);
     let native = job.run()?;
     agree(&native, &job.clone().preloaded().run()?, 0)?;
-    for report in reports(job)? {
+    for report in reports::all(job)? {
         let seen = sum(&report, "MPI_Allreduce", "count");
         if !(460..=500).contains(&seen) {
             return Err(format!("{seen} of 500 calls were seen: {}", report["counters"]));
@@ -278,7 +232,7 @@ fn sees_past_a_longjmp(mpi: Mpi) -> Result<(), String> {
 }
 
 fn counts_threads(mpi: Mpi) -> Result<(), String> {
-    let report = reports(Job::new("crowd", mpi, 1, &[]))?.remove(0);
+    let report = reports::all(Job::new("crowd", mpi, 1, &[]))?.remove(0);
     let counter = |name: &str| report["counters"][name].as_u64().unwrap_or(0);
     let missed = counter("bypass.no_ring_for_thread") + counter("bypass.ring_full");
     let seen = sum(&report, "MPI_Sendrecv", "count");
@@ -287,7 +241,7 @@ fn counts_threads(mpi: Mpi) -> Result<(), String> {
 }
 
 fn counts_drops(mpi: Mpi) -> Result<(), String> {
-    let report = reports(Job::new("flood", mpi, 1, &[]))?.remove(0);
+    let report = reports::all(Job::new("flood", mpi, 1, &[]))?.remove(0);
     let counter = |name: &str| report["counters"][name].as_u64().unwrap_or(0);
     let seen = sum(&report, "MPI_Send", "count") + sum(&report, "MPI_Allreduce", "count");
     expect("recorded and dropped", counter("bypass.ring_full") + seen, 2_001_000)?;
@@ -295,7 +249,7 @@ fn counts_drops(mpi: Mpi) -> Result<(), String> {
 }
 
 fn keeps_reports(mpi: Mpi) -> Result<(), String> {
-    let report = reports(Job::new("linked", mpi, 2, &[]))?.remove(0);
+    let report = reports::all(Job::new("linked", mpi, 2, &[]))?.remove(0);
     expect("losses", report["losses"].as_array().map_or(0, Vec::len), 31)?;
     expect("marked phases", report["marks"].as_array().map_or(0, Vec::len), 30)?;
     expect("a target", report["hint"]["targets"]["accuracy"].as_f64(), Some(0.9))?;

@@ -3,7 +3,9 @@
 //!
 //! A head says `counts: MPI_Isend 2, MPI_Irecv 2.` or, for some runs only, `counts, MPI-4: ...`.
 
-use crate::run::{Job, Mpi, finish, program, top};
+use crate::reports;
+use crate::run::{Job, Mpi, agree, finish, program, top};
+use crate::trial;
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,13 +33,13 @@ pub fn trials() -> Vec<Trial> {
     for mpi in Mpi::ALL {
         for (name, ranks) in PROGRAMS {
             let title = format!("counts::{name}::{}", mpi.name());
-            trials.push(Trial::test(title, move || counted(name, mpi, *ranks).map_err(Into::into)));
+            trials.push(trial(title, move || counted(name, mpi, *ranks)));
         }
     }
     for mpi in Mpi::BOTH {
         for language in ["twin", "mpif", "usempi", "usempif08"] {
             let title = format!("counts::fortran_{language}::{}", mpi.name());
-            trials.push(Trial::test(title, move || fortran(language, mpi).map_err(Into::into)));
+            trials.push(trial(title, move || fortran(language, mpi)));
         }
     }
     trials
@@ -90,22 +92,14 @@ fn holds(condition: &str, mpi: Mpi) -> bool {
 
 /// Runs a job and compares its report with what was promised.
 fn check(job: Job, promised: &BTreeMap<String, u64>) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let native = job.run()?;
-    let job = job.preloaded().with("PAS_REPORT_DIR", folder.path().display().to_string());
-    let outcome = job.run()?;
-    crate::run::agree(&native, &outcome, 0)?;
-    let text = fs::read_to_string(folder.path().join("rank-0.json")).map_err(|e| e.to_string())?;
-    let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
-    for row in report["calls"].as_array().into_iter().flatten() {
-        let name = row["call"].as_str().unwrap_or_default();
-        *seen.entry(name).or_default() += row["count"].as_u64().unwrap_or(0);
-    }
+    let (outcome, mut reports) = reports::of_ranks(&job.preloaded(), 0..1)?;
+    agree(&native, &outcome, 0)?;
+    let report = reports.remove(0)?;
     let dropped = report["counters"]["bypass.ring_full"].as_u64().unwrap_or(0);
     let mut faults = Vec::new();
     for (name, count) in promised {
-        let got = seen.get(name.as_str()).copied().unwrap_or(0);
+        let got = reports::sum(&report, name, "count");
         // A busy machine may drop records, but never without counting them.
         if got != *count && !(got < *count && dropped >= *count - got) {
             faults.push(format!("{name}: {got}, expected {count}"));
@@ -133,8 +127,9 @@ fn fortran(language: &str, mpi: Mpi) -> Result<(), String> {
         "twin" => folder.join("twin.c"),
         _ => folder.join(format!("{language}.f90")),
     };
+    let modules = tempfile::tempdir().map_err(|error| error.to_string())?;
     if language != "twin" {
-        compiler.arg("-fallow-argument-mismatch");
+        compiler.args(["-fallow-argument-mismatch", "-J"]).arg(modules.path());
     }
     compiler.args(["-O1", "-w", "-o"]).arg(&out).arg(source).current_dir(&folder);
     let outcome = finish(compiler, Duration::from_secs(60))?;

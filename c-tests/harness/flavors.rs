@@ -7,6 +7,7 @@
 mod facts;
 
 use crate::run::{Mpi, finish};
+use crate::trial;
 use facts::{Constant, Facts, Predefined};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -14,20 +15,18 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+/// The reductions that every MPI has.
+const OPS: [&str; 12] =
+    ["MAX", "MIN", "SUM", "PROD", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MINLOC", "MAXLOC"];
+
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = Vec::new();
     for mpi in Mpi::ALL {
         let title = |what: &str| format!("flavor::{what}::{}", mpi.name());
-        trials.push(Trial::test(title("layouts"), move || {
-            layouts(mpi, facts_of(mpi)).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("values"), move || {
-            values(mpi, facts_of(mpi)).map_err(Into::into)
-        }));
-        trials.push(Trial::test(title("predefined"), move || {
-            predefined(mpi, facts_of(mpi)).map_err(Into::into)
-        }));
+        trials.push(trial(title("layouts"), move || layouts(mpi, facts_of(mpi))));
+        trials.push(trial(title("values"), move || values(mpi, facts_of(mpi))));
+        trials.push(trial(title("predefined"), move || predefined(mpi, facts_of(mpi))));
     }
     trials
 }
@@ -163,10 +162,6 @@ fn listed(mpi: Mpi, facts: &Facts, datatypes: &[Constant], ops: &[Constant]) -> 
         "AINT",
         "C_BOOL",
     ];
-    const OPS: [&str; 12] = [
-        "MAX", "MIN", "SUM", "PROD", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MINLOC",
-        "MAXLOC",
-    ];
     let mut body = String::from("void *dlsym(void *, const char *);");
     let mut number = 0;
     let mut print = |name: String, value: &Constant| {
@@ -239,10 +234,6 @@ fn mpich_encoding(mpi: Mpi) -> Result<(), String> {
         "C_DOUBLE_COMPLEX",
         "AINT",
         "COUNT",
-    ];
-    const OPS: [&str; 12] = [
-        "MAX", "MIN", "SUM", "PROD", "LAND", "BAND", "LOR", "BOR", "LXOR", "BXOR", "MINLOC",
-        "MAXLOC",
     ];
     let Predefined::Encoded { datatype_mask, datatype, size_shift, size_mask, op_mask, op } =
         facts::MPICH.predefined

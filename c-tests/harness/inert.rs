@@ -1,6 +1,7 @@
 //! Preloaded into what is no rank, libpas.so does nothing: no thread, file, connection, output.
 
 use crate::fake_pasd::{FakePasd, Script};
+use crate::reports;
 use crate::run::{Job, Mpi, agree, finish, libpas};
 use crate::trial;
 use libtest_mimic::Trial;
@@ -105,9 +106,7 @@ fn lists() -> Result<(), String> {
         let run = job.clone().with("LD_PRELOAD", list.clone()).with("PAS_REPORT_DIR", reports);
         agree(&native, &run.with("LD_BIND_NOW", "1").run()?, 0)
             .map_err(|error| format!("{list}: {error}"))?;
-        let report = std::fs::read_to_string(folder.path().join("rank-0.json"));
-        let report = report.map_err(|error| format!("{list}: {error}"))?;
-        let report: serde_json::Value = serde_json::from_str(&report).map_err(|e| e.to_string())?;
+        let report = reports::read(folder.path(), 0).map_err(|error| format!("{list}: {error}"))?;
         let rows = report["calls"].as_array().into_iter().flatten();
         let barriers = rows.filter(|row| row["call"] == "MPI_Sendrecv_replace");
         let count: Vec<_> = barriers.filter_map(|row| row["count"].as_u64()).collect();

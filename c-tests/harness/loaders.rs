@@ -2,7 +2,9 @@
 //! that are loaded late or twice, static programs, sanitizers, interpreters.
 
 use crate::fake_pasd::{FakePasd, Script};
+use crate::reports::{self, expect, sum};
 use crate::run::{Job, Mpi, Outcome, agree, finish, libpas, target, top};
+use crate::trial;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,7 +17,7 @@ type Test = fn(Mpi) -> Result<(), String>;
 
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
-    let each: [(&str, &[Mpi], Test); 13] = [
+    let each: [(&str, &[Mpi], Test); 14] = [
         ("spawned_jobs", &SPAWNING, spawned),
         ("no_communication_of_its_own", &Mpi::ALL, tripwire),
         ("ranks_of_one_job", &Mpi::ALL, one_job),
@@ -27,6 +29,7 @@ pub fn trials() -> Vec<Trial> {
         ("every_way_of_binding", &Mpi::BOTH, binding_modes),
         ("a_sanitized_program", &Mpi::BOTH, sanitized),
         ("an_interpreter_with_a_local_library", &Mpi::BOTH, interpreter),
+        ("debians_mpi4py", &[Mpi::OpenMpi], mpi4py),
         ("a_program_for_one_run_with_another", &[Mpi::Mpich5, Mpi::Intel], same_interface),
         ("a_program_of_another_mpi", &Mpi::BOTH, foreign),
     ];
@@ -34,13 +37,13 @@ pub fn trials() -> Vec<Trial> {
     for (name, mpis, test) in each {
         for mpi in mpis.iter().copied() {
             let title = format!("loads::{name}::{}", mpi.name());
-            trials.push(Trial::test(title, move || test(mpi).map_err(Into::into)));
+            trials.push(trial(title, move || test(mpi)));
         }
     }
-    trials.push(crate::trial("loads::two_mpis_in_one_process", two_mpis));
-    trials.push(crate::trial("loads::a_statically_linked_mpi", static_mpi));
-    trials.push(crate::trial("loads::a_static_program", static_program));
-    trials.push(crate::trial("loads::late_into_full_thread_storage", late_load));
+    trials.push(trial("loads::two_mpis_in_one_process", two_mpis));
+    trials.push(trial("loads::a_statically_linked_mpi", static_mpi));
+    trials.push(trial("loads::a_static_program", static_program));
+    trials.push(trial("loads::late_into_full_thread_storage", late_load));
     trials
 }
 
@@ -77,23 +80,9 @@ fn job(program: PathBuf, mpi: Mpi, ranks: u32, args: &[&str]) -> Job {
     Job { program, ..Job::new("", mpi, ranks, args) }
 }
 
-/// Runs a job with a folder for its reports; the outcome, and calls of rank 0 by name.
-fn reported(job: &Job) -> Result<(Outcome, serde_json::Value), String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let job = job.clone().with("PAS_REPORT_DIR", folder.path().display().to_string());
-    let outcome = job.run()?;
-    let text = std::fs::read_to_string(folder.path().join("rank-0.json")).unwrap_or_default();
-    Ok((outcome, serde_json::from_str(&text).unwrap_or_default()))
-}
-
 /// How often rank 0 made a call, whatever the communicator.
 fn calls(report: &serde_json::Value, name: &str) -> u64 {
-    let rows = report["calls"].as_array().into_iter().flatten();
-    rows.filter(|row| row["call"] == name).filter_map(|row| row["count"].as_u64()).sum()
-}
-
-fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, wanted: T) -> Result<(), String> {
-    if got == wanted { Ok(()) } else { Err(format!("{what}: {got:?}, expected {wanted:?}")) }
+    sum(report, name, "count")
 }
 
 /// FB-001: in either order, each of two tools sees each call once, whichever way the other hands
@@ -105,7 +94,8 @@ fn stacked(mpi: Mpi) -> Result<(), String> {
         let tool = shared("counter.c", &format!("counter-{name}"), mpi, args)?;
         let (ours, tool) = (libpas().display().to_string(), tool.display().to_string());
         for list in [format!("{ours}:{tool}"), format!("{tool}:{ours}")] {
-            let (outcome, report) = reported(&plain.clone().with("LD_PRELOAD", list.clone()))?;
+            let (outcome, report) =
+                reports::of_rank_0(&plain.clone().with("LD_PRELOAD", list.clone()))?;
             agree(&native, &outcome, 0).map_err(|error| format!("{list}: {error}"))?;
             let counted = outcome.stderr.lines().find(|line| line.starts_with("counter:"));
             expect(&format!("{list}: the tool"), counted, Some("counter: 1 20 1"))?;
@@ -163,7 +153,7 @@ fn binding_modes(mpi: Mpi) -> Result<(), String> {
     let job = Job::new("nonblocking", mpi, 2, &[]);
     let native = job.run()?;
     for variable in ["LD_BIND_NOW", "LD_DYNAMIC_WEAK", "LD_BIND_NOT"] {
-        let (outcome, report) = reported(&job.clone().preloaded().with(variable, "1"))?;
+        let (outcome, report) = reports::of_rank_0(&job.clone().preloaded().with(variable, "1"))?;
         agree(&native, &outcome, 0).map_err(|error| format!("{variable}: {error}"))?;
         expect(variable, calls(&report, "MPI_Ibcast"), 4)?;
     }
@@ -185,7 +175,7 @@ fn sanitized(mpi: Mpi) -> Result<(), String> {
     let native = job.run()?;
     expect("natively", native.code, 0)?;
     let list = format!("{asan}:{}", libpas().display());
-    let (outcome, report) = reported(&job.with("LD_PRELOAD", list))?;
+    let (outcome, report) = reports::of_rank_0(&job.with("LD_PRELOAD", list))?;
     agree(&native, &outcome, 0)?;
     expect("seen", calls(&report, "MPI_Allreduce") > 0, true)
 }
@@ -202,6 +192,20 @@ fn interpreter(mpi: Mpi) -> Result<(), String> {
     agree(&native, &job.preloaded().run()?, 0)
 }
 
+/// Python's binding from Debian, which is linked with the MPI and is seen.
+fn mpi4py(mpi: Mpi) -> Result<(), String> {
+    let script = "from mpi4py import MPI; import array\n\
+                  a, b = array.array('d', [1] * 100), array.array('d', [0] * 100)\n\
+                  for _ in range(20): MPI.COMM_WORLD.Allreduce(a, b)\n\
+                  if MPI.COMM_WORLD.rank == 0: print(b[0])\n";
+    let job = job("/usr/bin/python3".into(), mpi, 2, &["-c", script]);
+    let native = job.run()?;
+    expect("natively", native.stdout.as_str(), "2.0\n")?;
+    let (outcome, report) = reports::of_rank_0(&job.preloaded())?;
+    agree(&native, &outcome, 0)?;
+    expect("seen", calls(&report, "MPI_Allreduce"), 20)
+}
+
 /// A program compiled for one MPI, run with another of the same binary interface.
 fn same_interface(mpi: Mpi) -> Result<(), String> {
     let other = if mpi == Mpi::Intel { Mpi::Mpich5 } else { Mpi::Intel };
@@ -210,7 +214,7 @@ fn same_interface(mpi: Mpi) -> Result<(), String> {
     let job = job.with("LD_LIBRARY_PATH", folder.ok_or("a library is in a folder")?);
     let native = job.run()?;
     expect("natively", native.code, 0)?;
-    let (outcome, report) = reported(&job.preloaded())?;
+    let (outcome, report) = reports::of_rank_0(&job.preloaded())?;
     agree(&native, &outcome, 0)?;
     let library = report["registered"]["library"].as_str().unwrap_or_default();
     let says = if mpi == Mpi::Intel { "Intel" } else { "MPICH" };
@@ -226,7 +230,7 @@ fn foreign(mpi: Mpi) -> Result<(), String> {
     // Open MPI's programs need leave to run as root, whoever starts them.
     let job = job.with("OMPI_ALLOW_RUN_AS_ROOT", "1").with("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     let native = job.run()?;
-    let (outcome, report) = reported(&job.preloaded())?;
+    let (outcome, report) = reports::of_rank_0(&job.preloaded())?;
     agree(&native, &outcome, 0)?;
     expect("ranks of the world", report["registered"]["world_size"].as_u64(), Some(1))
 }
@@ -272,7 +276,7 @@ fn static_mpi() -> Result<(), String> {
     let job = job(program, Mpi::Mpich, 2, &["5", "1000"]);
     let native = job.run()?;
     expect("natively", native.code, 0)?;
-    let (outcome, report) = reported(&job.preloaded())?;
+    let (outcome, report) = reports::of_rank_0(&job.preloaded())?;
     agree(&native, &outcome, 0)?;
     expect("a report", report, serde_json::Value::Null)
 }
@@ -314,17 +318,10 @@ fn late_load() -> Result<(), String> {
 
 /// All ranks of a job come to one id by themselves.
 fn one_job(mpi: Mpi) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let path = folder.path().display().to_string();
-    let job = Job::new("collectives", mpi, 2, &[]).preloaded().with("PAS_REPORT_DIR", path);
-    expect("the job", job.run()?.code, 0)?;
-    let id = |rank: u32| -> Result<String, String> {
-        let file = folder.path().join(format!("rank-{rank}.json"));
-        let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-        let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        Ok(report["job"].as_str().unwrap_or_default().to_owned())
-    };
-    expect("the other rank's job", id(1)?, id(0)?)
+    let reports = reports::all(Job::new("collectives", mpi, 2, &[]))?;
+    let id = |rank: usize| reports[rank]["job"].as_str().unwrap_or_default().to_owned();
+    expect("an id", id(0).is_empty(), false)?;
+    expect("the other rank's job", id(1), id(0))
 }
 
 /// What is counted behind libpas.so is what the program's own calls make the MPI do.
@@ -362,9 +359,7 @@ fn spawned(mpi: Mpi) -> Result<(), String> {
                 folders.push(entry.path());
                 continue;
             }
-            let text = std::fs::read_to_string(entry.path()).map_err(|error| error.to_string())?;
-            let report: serde_json::Value =
-                serde_json::from_str(&text).map_err(|error| format!("{entry:?}: {error}"))?;
+            let report = reports::read_file(&entry.path())?;
             *jobs.entry(report["job"].as_str().unwrap_or_default().to_owned()).or_insert(0) += 1;
         }
     }

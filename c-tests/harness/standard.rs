@@ -2,6 +2,7 @@
 //! reason, and each wrapper's parameters are those of the standard and of every installed `mpi.h`.
 
 use crate::run::{Mpi, finish, top};
+use crate::trial;
 use libtest_mimic::Trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,12 +11,12 @@ use std::time::Duration;
 /// The tests of this file.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
-        crate::trial("standard::every_call_is_wrapped_or_has_a_reason", every_call),
-        crate::trial("standard::parameters_are_those_of_the_standard", parameters),
+        trial("standard::every_call_is_wrapped_or_has_a_reason", every_call),
+        trial("standard::parameters_are_those_of_the_standard", parameters),
     ];
     for mpi in Mpi::ALL {
         let title = format!("standard::parameters_are_those_of_mpi_h::{}", mpi.name());
-        trials.push(Trial::test(title, move || header(mpi).map_err(Into::into)));
+        trials.push(trial(title, move || header(mpi)));
     }
     trials
 }
@@ -57,6 +58,9 @@ fn wrappers() -> Result<BTreeMap<String, Wrapper>, String> {
     let code = code.collect::<Vec<_>>().join(" ");
     for part in code.split(" MPI_").skip(1) {
         let Some((name, rest)) = part.split_once('(') else { continue };
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            continue;
+        }
         let Some((parameters, after)) = rest.split_once(')') else { continue };
         let types = parameters.split(',').filter_map(|one| Some(one.split_once(':')?.1.trim()));
         let types = types.map(str::to_owned).collect();

@@ -55,6 +55,16 @@ static inline void skipped(const char *what) {
     if (rank == 0) note("skipped: no %s in this MPI", what);
 }
 
+/* The process's resident memory. */
+static inline long resident_kib(void) {
+    long pages = 0, ignored;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%ld %ld", &ignored, &pages) != 2) pages = 0;
+    fclose(file);
+    return pages * 4;
+}
+
 /* A fingerprint of a buffer's bits. */
 static inline unsigned long bits(const void *buffer, size_t bytes) {
     unsigned long hash = 0xcbf29ce484222325ul;

@@ -3,15 +3,6 @@
  * With argument `many`: 20,000 cycles. */
 #include "check.h"
 
-static long resident_kib(void) {
-    long pages = 0, ignored;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file) return 0;
-    if (fscanf(file, "%ld %ld", &ignored, &pages) != 2) pages = 0;
-    fclose(file);
-    return pages * 4;
-}
-
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

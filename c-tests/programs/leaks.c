@@ -4,15 +4,6 @@
  * counts: MPI_Isend 300200, MPI_Irecv 300200, MPI_Send_init 20000 */
 #include "check.h"
 
-static long resident_kib(void) {
-    long pages = 0, ignored;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file) return 0;
-    if (fscanf(file, "%ld %ld", &ignored, &pages) != 2) pages = 0;
-    fclose(file);
-    return pages * 4;
-}
-
 static void cycle(int way) {
     int in = way, out = -1, flag = 0, count, index;
     MPI_Request r[2];

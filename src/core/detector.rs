@@ -260,8 +260,7 @@ impl Detector {
         }
         match event.op.kind() {
             Kind::Completion => return self.iterations.completed(event.end),
-            Kind::Local | Kind::File | Kind::Window => return,
-            Kind::Communicator | Kind::Life => return,
+            Kind::Local | Kind::File | Kind::Window | Kind::Communicator | Kind::Life => return,
             Kind::Receive | Kind::PersistentReceive => return,
             Kind::Persistent(_) | Kind::PersistentSend if !event.flags.has(Flags::STARTED) => {
                 return;

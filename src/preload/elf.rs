@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "reads the tables of loaded objects in memory")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 /// A loaded object's tables.
 #[derive(Clone, Copy)]
@@ -29,7 +29,20 @@ pub const STT_GNU_IFUNC: u8 = 10;
 
 /// The first object, in load order, that `choose` answers something for. Our own is left out, and
 /// so is any other copy of us, which has all names and no function behind them.
-pub fn find<T>(choose: impl FnMut(&Object) -> Option<T>) -> Option<T> {
+pub fn find<T>(mut choose: impl FnMut(&Object) -> Option<T>) -> Option<T> {
+    walk(|object| {
+        let is_copy = object.is_ours() || object.symbol(c"pas_version").is_some();
+        if is_copy { None } else { choose(object) }
+    })
+}
+
+/// The object that we are in.
+pub fn ours() -> Option<Object> {
+    walk(|object| object.is_ours().then_some(*object))
+}
+
+/// Shows every object, in load order, to `choose` until that answers something.
+fn walk<T, F: FnMut(&Object) -> Option<T>>(choose: F) -> Option<T> {
     struct State<T, F> {
         choose: F,
         found: Option<T>,
@@ -42,42 +55,14 @@ pub fn find<T>(choose: impl FnMut(&Object) -> Option<T>) -> Option<T> {
         // SAFETY: the loader passes a live info, and `state` is the one below.
         unsafe {
             let state = &mut *state.cast::<State<T, F>>();
-            let object = Object::read(&*info)
-                .filter(|object| !object.is_ours() && object.symbol(c"pas_version").is_none());
-            state.found = object.and_then(|object| (state.choose)(&object));
+            state.found = Object::read(&*info).and_then(|object| (state.choose)(&object));
             c_int::from(state.found.is_some())
         }
     }
-    fn walk<T, F: FnMut(&Object) -> Option<T>>(state: &mut State<T, F>) {
-        // SAFETY: `visit` fits the callback's type, and the state outlives the call.
-        unsafe { libc::dl_iterate_phdr(Some(visit::<T, F>), ptr::from_mut(state).cast()) };
-    }
     let mut state = State { choose, found: None };
-    walk(&mut state);
+    // SAFETY: `visit` fits the callback's type, and the state outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit::<T, F>), (&raw mut state).cast()) };
     state.found
-}
-
-/// The object that we are in.
-pub fn ours() -> Option<Object> {
-    unsafe extern "C" fn visit(
-        info: *mut libc::dl_phdr_info,
-        _size: usize,
-        found: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader passes a live info, and `found` is the option below.
-        unsafe {
-            let object = Object::read(&*info).filter(Object::is_ours);
-            let is_found = object.is_some();
-            if is_found {
-                *found.cast::<Option<Object>>() = object;
-            }
-            c_int::from(is_found)
-        }
-    }
-    let mut found: Option<Object> = None;
-    // SAFETY: as in `find`.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
-    found
 }
 
 impl Object {

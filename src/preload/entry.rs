@@ -134,6 +134,7 @@ macro_rules! newer_names {
         newer_names!($visit, v4, $other);
     };
 }
+pub(super) use newer_names;
 
 macro_rules! expand {
     ($(

@@ -133,12 +133,8 @@ impl Mpi {
 
     /// This process's rank among all, and how many they are.
     pub fn rank_and_size(&self) -> Option<(u32, u32)> {
-        let ask = |query: QueryInt| {
-            let mut value: c_int = 0;
-            // SAFETY: a local query of a group that is ours.
-            let error = unsafe { query(self.world_group, &mut value) };
-            if error == 0 { u32::try_from(value).ok() } else { None }
-        };
+        // SAFETY: the group is ours.
+        let ask = |query| unsafe { ask(query, self.world_group) };
         Some((ask(self.queries.group_rank)?, ask(self.queries.group_size)?))
     }
 
@@ -254,12 +250,8 @@ impl Mpi {
 
     /// Asks for all that PAS keeps of a communicator; `None` where a query fails.
     pub fn comm_facts(&self, handle: usize) -> Option<CommFacts> {
-        let ask = |query: QueryInt| {
-            let mut value: c_int = 0;
-            // SAFETY: a local query of a communicator that the MPI has just used or made.
-            let error = unsafe { query(handle, &mut value) };
-            if error == 0 { u32::try_from(value).ok() } else { None }
-        };
+        // SAFETY: a communicator that the MPI has just used or made.
+        let ask = |query| unsafe { ask(query, handle) };
         let inter = ask(self.queries.comm_test_inter)? != 0;
         let size_query = match inter {
             true => self.queries.comm_remote_size,
@@ -332,6 +324,17 @@ impl Mpi {
         }
         Some(members)
     }
+}
+
+/// A number that a local query tells of a handle; `None` where it fails or answers a negative one.
+///
+/// # Safety
+/// The handle is valid, and of the kind that the query takes.
+unsafe fn ask(query: QueryInt, handle: RawHandle) -> Option<u32> {
+    let mut value: c_int = 0;
+    // SAFETY: the caller's.
+    let error = unsafe { query(handle, &mut value) };
+    if error == 0 { u32::try_from(value).ok() } else { None }
 }
 
 /// The facts of the MPI that is loaded, and what it says of itself. May be asked for before it is

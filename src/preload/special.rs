@@ -11,6 +11,7 @@
 //! * `MPI_Comm_set_name`: carries no traffic, but declared patterns and reports go by the name.
 #![expect(unsafe_code, reason = "exports C functions and calls the real ones through pointers")]
 
+use super::entry::newer_names;
 use super::flavor::{self, Model};
 use super::guard::{self, Guard};
 use super::newer::{Visit, newer};
@@ -76,14 +77,10 @@ special! {
 
 /// As [`super::entry::each_newer`], of the calls here.
 pub fn each_newer(visit: &mut Visit<'_>) {
-    newer!(visit, "MPI_Session_init");
-    newer!(visit, "PMPI_Session_init");
-    newer!(visit, "MPI_Session_finalize");
-    newer!(visit, "PMPI_Session_finalize");
-    newer!(visit, "MPI_Comm_create_from_group");
-    newer!(visit, "PMPI_Comm_create_from_group");
-    newer!(visit, "MPI_Intercomm_create_from_groups");
-    newer!(visit, "PMPI_Intercomm_create_from_groups");
+    newer_names!(visit, v4, MPI_Session_init);
+    newer_names!(visit, v4, MPI_Session_finalize);
+    newer_names!(visit, v4, MPI_Comm_create_from_group);
+    newer_names!(visit, v4, MPI_Intercomm_create_from_groups);
 }
 
 /// The real function behind a handler.

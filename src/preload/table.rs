@@ -10,7 +10,7 @@
 //! * `v3`: the call is in every MPI of version 3.1 and later, and so is its `PMPI_` twin;
 //! * `v3_large`: a twin ending in `_c` besides, whose counts are wide, in MPI-4 and later;
 //! * `v4`, `v4_large`: all of it in MPI-4 and later only;
-//! * `mpix`, `mpix_large`: as those, and Open MPI 4 has it under `MPIX_`.
+//! * `v4(NAME)`, `v4_large(NAME)`: as those, and Open MPI 4 has it under that name.
 //!
 //! What is not in every MPI is hidden where the MPI below lacks it: see [`super::newer`].
 //!

@@ -229,25 +229,23 @@ fn program<'a>(command: &'a [OsString], launcher: &Launcher) -> &'a OsStr {
 
 /// Its file.
 fn program_file(command: &[OsString], launcher: &Launcher) -> Option<PathBuf> {
-    let word = program_word(command, launcher)?;
-    match Path::new(word).components().count() {
-        1 => crate::cli::on_path(&word.to_string_lossy()),
-        _ => Some(PathBuf::from(word)),
-    }
+    file_of(program_word(command, launcher)?)
 }
 
 /// The first word of the line that is a program.
 fn program_word<'a>(command: &'a [OsString], launcher: &Launcher) -> Option<&'a OsString> {
-    let is_program = |word: &&OsString| {
-        let path = Path::new(word);
-        match path.components().count() {
-            1 => crate::cli::on_path(&word.to_string_lossy()).is_some(),
-            _ => path.is_file(),
-        }
-    };
     match launcher {
         Launcher::Program => command.first(),
-        _ => command.iter().skip(1).find(is_program),
+        _ => command.iter().skip(1).find(|word| file_of(word).is_some()),
+    }
+}
+
+/// The file that a shell would run for the word.
+fn file_of(word: &OsString) -> Option<PathBuf> {
+    let path = Path::new(word);
+    match path.components().count() {
+        1 => crate::cli::on_path(&word.to_string_lossy()),
+        _ => Some(path.to_owned()).filter(|path| path.is_file()),
     }
 }
 
