@@ -112,7 +112,7 @@ impl Agent {
         }
         let lead = self.lead();
         let (found, due) = collector.lock().take_findings(lead);
-        let asks = self.life.settings.mode == Mode::Advise && self.http.is_some();
+        let asks = self.asks();
         for phase in found {
             if self.phases.len() >= PHASES_MAX && !self.phases.contains_key(&phase.phase) {
                 self.phases.pop_first();
@@ -140,6 +140,26 @@ impl Agent {
         if self.link == Link::Up && now_ns >= self.next_ns {
             self.heartbeat();
         }
+    }
+
+    /// Time until the next turn has something to do that is known already.
+    pub fn rest(&self, collector: &Mutex<Collector>) -> Duration {
+        let now_ns = sys::monotonic_ns();
+        let message = match &self.http {
+            Some(_) => self.next_ns.saturating_sub(now_ns),
+            None => u64::MAX,
+        };
+        // Where nothing is asked for, a forecast can as well be told late.
+        let forecast = match self.asks() {
+            true => collector.lock().time_to_due(self.lead()).map_or(u64::MAX, |time| time.0),
+            false => u64::MAX,
+        };
+        Duration::from_nanos(message.min(forecast))
+    }
+
+    /// True where circuits are to be asked for.
+    fn asks(&self) -> bool {
+        self.life.settings.mode == Mode::Advise && self.http.is_some()
     }
 
     /// Time before a phase's start at which its circuits are to be asked for.

@@ -12,29 +12,29 @@ use sums::Sums;
 
 use crate::agent::Agent;
 use crate::life::{self, Life, State};
-use crate::preload::ring;
 use crate::report;
 use crate::skip::Fault;
 use crate::{say, sys};
 use parking_lot::{Condvar, Mutex};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the rings. A ring has room for 8 ms of 10^6 calls a second, and a
-/// rank whose cores all compute feels every wake-up.
-const REST: Duration = Duration::from_millis(5);
-/// Likewise while a look finds more than [`MANY`] records.
-const BUSY: Duration = Duration::from_millis(1);
-/// See [`BUSY`].
-const MANY: usize = ring::CAPACITY / 8;
+/// The longest time between two looks at the rings. A rank whose cores all compute feels every
+/// wake-up, so there are few: the worker is woken when a ring fills, when a phase is due, and at
+/// the end.
+const REST_MAX: Duration = Duration::from_millis(25);
+/// The shortest, however near the next phase is.
+const REST_MIN: Duration = Duration::from_millis(1);
 /// The worker's stack: JSON and HTTP need a few pages of it.
 const STACK_BYTES: usize = 512 << 10;
 
 /// What the host's threads and the worker share.
 pub struct Control {
     end: Mutex<End>,
-    changed: Condvar,
+    drained: Condvar,
+    worker: OnceLock<Thread>,
     /// Figures for `pas_get_status`.
     pub figures: Figures,
 }
@@ -68,20 +68,32 @@ pub struct Figures {
 impl Control {
     /// Nothing has happened.
     pub fn new() -> Control {
-        Control { end: Mutex::default(), changed: Condvar::new(), figures: Figures::default() }
+        Control {
+            end: Mutex::default(),
+            drained: Condvar::new(),
+            worker: OnceLock::new(),
+            figures: Figures::default(),
+        }
+    }
+
+    /// Ends the worker's rest. Takes no lock.
+    pub fn wake(&self) {
+        if let Some(worker) = self.worker.get() {
+            worker.unpark();
+        }
     }
 
     /// Asks the worker to send its last messages until `deadline`.
     pub fn begin_drain(&self, deadline: Instant) {
         self.end.lock().deadline = Some(deadline);
-        self.changed.notify_all();
+        self.wake();
     }
 
     /// Waits for the last message; false where the deadline came first.
     pub fn wait_drained(&self, deadline: Instant) -> bool {
         let mut end = self.end.lock();
         while !end.drained {
-            if self.changed.wait_until(&mut end, deadline).timed_out() {
+            if self.drained.wait_until(&mut end, deadline).timed_out() {
                 return end.drained;
             }
         }
@@ -90,16 +102,14 @@ impl Control {
 
     /// Sleeps until there may be work; answers the deadline of the end, if it has begun.
     fn sleep(&self, time: Duration) -> Option<Instant> {
-        let mut end = self.end.lock();
-        if end.deadline.is_none() {
-            self.changed.wait_for(&mut end, time);
-        }
-        end.deadline
+        // A wake-up since the last sleep ends this one at once, so none is lost.
+        thread::park_timeout(time);
+        self.end.lock().deadline
     }
 
     fn set_drained(&self) {
         self.end.lock().drained = true;
-        self.changed.notify_all();
+        self.drained.notify_all();
     }
 }
 
@@ -109,6 +119,7 @@ pub fn start(life: &'static Life) -> bool {
     let builder = std::thread::Builder::new().name("pas-worker".into()).stack_size(stack_bytes);
     let started = sys::with_signals_blocked(|| {
         builder.spawn(move || {
+            let _ = life.worker.worker.set(thread::current());
             life::guarded(|| run(life));
             // Also after a fault: a finalising rank must not wait for a worker that is gone.
             life.worker.set_drained();
@@ -130,9 +141,9 @@ fn run(life: &'static Life) {
     };
     let mut agent = Agent::new(life, pump);
     loop {
-        let records = collector.lock().collect();
+        collector.lock().collect();
         agent.step(&collector);
-        let rest = if records > MANY { BUSY } else { REST };
+        let rest = agent.rest(&collector).clamp(REST_MIN, REST_MAX);
         if let Some(deadline) = life.worker.sleep(rest) {
             return finish(life, &collector, &mut agent, deadline);
         }

@@ -4,7 +4,7 @@
 //! its own public functions inside a call of the program (MPICH's MPI-IO does) gets no guard.
 #![expect(unsafe_code, reason = "the thread's slot is a C variable, its ring a raw pointer")]
 
-use super::ring::{RINGS_MAX, Record, Ring};
+use super::ring::{Pushed, RINGS_MAX, Record, Ring};
 use crate::life::{self, Life};
 use crate::skip::{Bypass, Fault};
 use crate::sys;
@@ -150,11 +150,20 @@ impl Guard {
             (*self.tls).ring.cast::<Ring>().as_ref()
         };
         match ring {
-            Some(ring) if ring.push(record) => {}
-            Some(_) => Bypass::RingFull.count(),
+            Some(ring) => match ring.push(record) {
+                Pushed::Kept => {}
+                Pushed::KeptWake => wake(self.life),
+                Pushed::Full => Bypass::RingFull.count(),
+            },
             None => Bypass::NoRing.count(),
         }
     }
+}
+
+/// Wakes the worker before the ring is full.
+#[cold]
+fn wake(life: &'static Life) {
+    sys::with_errno_kept(|| life.worker.wake());
 }
 
 impl Drop for Guard {

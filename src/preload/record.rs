@@ -145,7 +145,19 @@ facts! {
 /// Counts of a vector that are summed; of a longer one the rest is extrapolated.
 const COUNTS_SUMMED_MAX: usize = 1024;
 
+/// A message of up to so many bytes is buffered by every known MPI (the least default limit is some
+/// 4 KiB): sending it waits for nobody.
+const SEND_BUFFERED_BYTES_MAX: u64 = 1024;
+
+/// True for the sends that may be buffered. Known at compile time in each wrapper.
+#[inline(always)]
+const fn may_be_buffered(op: Op) -> bool {
+    matches!(op, Op::Send | Op::Bsend | Op::Rsend)
+}
+
 /// Writes a finished call down.
+///
+/// A time stamp costs as much as the rest of the record, so a call that does not wait gets one.
 ///
 /// # Safety
 /// The facts are arguments of an MPI call that has just returned `result`.
@@ -164,8 +176,7 @@ pub unsafe fn record(guard: &Guard, op: Op, start_ticks: u64, result: c_int, fac
     let mut record = Record {
         bytes: 0,
         start_ticks,
-        // A time stamp costs as much as the rest of the record.
-        end_ticks: if op.posts() { start_ticks } else { clock::ticks() },
+        end_ticks: if op.posts() || may_be_buffered(op) { start_ticks } else { clock::ticks() },
         count: 0,
         peer: facts.peer,
         comm: CommId::NONE,
@@ -179,6 +190,9 @@ pub unsafe fn record(guard: &Guard, op: Op, start_ticks: u64, result: c_int, fac
             // SAFETY: as above.
             unsafe { keep(&record, guard, facts) };
         }
+    }
+    if may_be_buffered(op) && (result != 0 || record.bytes > SEND_BUFFERED_BYTES_MAX) {
+        record.end_ticks = clock::ticks();
     }
     guard.record(record);
 }

@@ -15,6 +15,7 @@ use pas_core::wire::{
     REPORT_TIMELINE_MAX, TimelineEntry,
 };
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,17 +29,19 @@ pub struct Collector {
     comms: BTreeMap<CommId, Met>,
     reports: BTreeMap<String, CommReport>,
     sums: Sums,
-    timeline: VecDeque<(Event, String)>,
+    timeline: VecDeque<(Event, Arc<str>)>,
     marks: VecDeque<MarkReport>,
     mark: Option<(String, Nanos)>,
     losses: Losses,
+    /// The key of records without a communicator.
+    no_key: Arc<str>,
     /// Records of one turn, where several threads recorded: sorted before they are taken.
     turn: Vec<Record>,
 }
 
 /// A communicator that a record has named.
 struct Met {
-    key: String,
+    key: Arc<str>,
     /// True where this rank speaks for the communicator: the others find the same.
     leads: bool,
 }
@@ -59,6 +62,7 @@ impl Collector {
             marks: VecDeque::new(),
             mark: None,
             losses: Losses::default(),
+            no_key: "".into(),
             turn: Vec::new(),
         }
     }
@@ -73,13 +77,19 @@ impl Collector {
         self.started_unix_us
     }
 
-    /// Drains the rings and the program's reports; answers how many records there were.
-    pub fn collect(&mut self) -> usize {
+    /// Time until [`Collector::take_findings`] will have something to tell even without a record.
+    pub fn time_to_due(&self, lead: Nanos) -> Option<Nanos> {
+        let due = self.detector.next_due(lead)?;
+        Some(due.since(Time(self.now().0)))
+    }
+
+    /// Drains the rings and the program's reports.
+    pub fn collect(&mut self) {
         self.scale.adjust();
         // Asked for before the rings are drained: see `Comms::take_freed`.
         let freed = self.life.comms.take_freed();
         let rings = self.life.rings.all();
-        let records = match rings.as_slice() {
+        let records: usize = match rings.as_slice() {
             [ring] => ring.drain(|record| self.take(record)),
             rings => {
                 let mut turn = std::mem::take(&mut self.turn);
@@ -100,7 +110,6 @@ impl Collector {
         }
         self.life.comms.forget(&freed);
         self.life.worker.figures.calls.fetch_add(records as u64, Ordering::Relaxed);
-        records
     }
 
     fn take(&mut self, record: Record) {
@@ -114,9 +123,7 @@ impl Collector {
             end: Time(self.scale.ns(record.end_ticks)),
             flags: record.flags,
         };
-        if event.comm != CommId::NONE && !self.comms.contains_key(&event.comm) {
-            self.meet(event.comm);
-        }
+        let key = self.key(event.comm);
         self.sums.add(&event);
         self.detector.observe(&event);
         let failed = event.flags.has(Flags::FAILED);
@@ -124,14 +131,23 @@ impl Collector {
             if self.timeline.len() == REPORT_TIMELINE_MAX {
                 self.timeline.pop_front();
             }
-            let key = self.comms.get(&event.comm).map(|met| met.key.clone()).unwrap_or_default();
             self.timeline.push_back((event, key));
         }
     }
 
-    /// Introduces a communicator to the detector and the report.
-    fn meet(&mut self, id: CommId) {
-        let Some(info) = self.life.comms.info(id) else { return };
+    /// The key of a record's communicator; empty where it has none.
+    fn key(&mut self, id: CommId) -> Arc<str> {
+        match self.comms.get(&id) {
+            Some(met) => Arc::clone(&met.key),
+            None if id == CommId::NONE => Arc::clone(&self.no_key),
+            None => self.meet(id).unwrap_or_else(|| Arc::clone(&self.no_key)),
+        }
+    }
+
+    /// Introduces a communicator to the detector and the report; answers its key.
+    #[cold]
+    fn meet(&mut self, id: CommId) -> Option<Arc<str>> {
+        let info = self.life.comms.info(id)?;
         let key = format!("{:016x}", info.key);
         if self.reports.len() < REPORT_COMMS_MAX {
             let report = CommReport {
@@ -143,8 +159,11 @@ impl Collector {
             };
             self.reports.insert(key.clone(), report);
         }
-        self.comms.insert(id, Met { key, leads: info.rank == 0 && info.members.is_some() });
+        let key: Arc<str> = key.into();
+        let leads = info.rank == 0 && info.members.is_some();
+        self.comms.insert(id, Met { key: Arc::clone(&key), leads });
         self.detector.comm_created(id, (*info).clone());
+        Some(key)
     }
 
     fn take_reports(&mut self) {
@@ -253,14 +272,14 @@ impl Collector {
 
     /// The sums by call and communicator.
     pub fn call_sums(&self) -> Vec<CallSum> {
-        self.sums.report(|id| self.comms.get(&id).map(|met| met.key.clone()).unwrap_or_default())
+        self.sums.report(|id| self.comms.get(&id).map(|met| met.key.to_string()).unwrap_or_default())
     }
 
     /// The last calls.
     pub fn timeline(&self) -> Vec<TimelineEntry> {
-        let entry = |(event, comm): &(Event, String)| TimelineEntry {
+        let entry = |(event, comm): &(Event, Arc<str>)| TimelineEntry {
             call: event.op.name().to_owned(),
-            comm: comm.clone(),
+            comm: comm.to_string(),
             start_ns: event.start.since(Time(0)),
             duration_ns: event.duration(),
             bytes: event.bytes,
