@@ -168,7 +168,8 @@ mod tests {
     #[test]
     fn a_full_ring_refuses_and_keeps_what_it_has() {
         let ring = Ring::new();
-        let pushed = (0..CAPACITY as u64 + 10).filter(|i| ring.push(record(*i)) != Pushed::Full).count();
+        let pushed =
+            (0..CAPACITY as u64 + 10).filter(|i| ring.push(record(*i)) != Pushed::Full).count();
         assert_eq!(pushed, CAPACITY);
         let mut seen = Vec::new();
         ring.drain(|record| seen.push(record.bytes));

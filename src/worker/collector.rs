@@ -272,7 +272,8 @@ impl Collector {
 
     /// The sums by call and communicator.
     pub fn call_sums(&self) -> Vec<CallSum> {
-        self.sums.report(|id| self.comms.get(&id).map(|met| met.key.to_string()).unwrap_or_default())
+        self.sums
+            .report(|id| self.comms.get(&id).map(|met| met.key.to_string()).unwrap_or_default())
     }
 
     /// The last calls.
