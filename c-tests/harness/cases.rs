@@ -159,15 +159,17 @@ pub fn can_spawn(job: Job) -> Job {
     if spawns && job.mpi == Mpi::Intel { job.with("I_MPI_FABRICS", "shm:ofi") } else { job }
 }
 
-/// FB-077: under Open MPI 5 with its fault tolerance switched on.
+/// FB-077: under Open MPI 5 with its fault tolerance switched on. Its launcher hangs at the end in
+/// one of some 30 runs, natively too, so a run that was cut off is run again, three times at most.
 fn fault_tolerant() -> Result<(), String> {
     let fake = FakePasd::tcp(Script::Good);
     let run = |preload: &str| {
         let mut command = Mpi::OpenMpi5.launcher(3);
         command.args(["--with-ft", "ulfm"]).arg(crate::run::program("ulfm", Mpi::OpenMpi5));
         command.env("LD_PRELOAD", preload).env("PAS_URL", &fake.url);
-        finish(command, Duration::from_secs(60))
+        finish(command, Duration::from_secs(20))
     };
+    let run = |preload: &str| run(preload).or_else(|_| run(preload)).or_else(|_| run(preload));
     let native = run("")?;
     expect("natively", native.stdout.as_str(), "2 left, sum 2\n")?;
     agree(&native, &run(&crate::run::libpas().display().to_string())?, 0)
