@@ -37,6 +37,17 @@ pub struct Event {
     pub flags: Flags,
 }
 
+/// One message as the library sent it, seen below the call that caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The receiver's rank in `MPI_COMM_WORLD`.
+    pub to_world: i32,
+    /// What it carries.
+    pub bytes: u64,
+    /// The library's own tag: below zero inside collectives.
+    pub tag: i32,
+}
+
 /// What else a record says of its call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u16);

@@ -1,9 +1,14 @@
 //! Which MPI library carries the collectives out, and which algorithms the environment forces.
 
+use crate::units::fnv1a;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Who made the library.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Family {
     /// Open MPI.
     OpenMpi,
@@ -80,6 +85,12 @@ impl Forced {
             .map(|(name, value)| (name.as_ref().to_owned(), value.as_ref().to_owned()))
             .collect();
         Forced { values }
+    }
+
+    /// A number for all of it together: other variables or values, another number.
+    pub fn fingerprint(&self) -> u64 {
+        let texts = self.values.iter().flat_map(|(name, value)| [name, value]);
+        fnv1a(texts.flat_map(|text| text.bytes().chain([0])))
     }
 
     /// The value of a variable that was kept.

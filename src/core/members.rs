@@ -3,6 +3,7 @@
 //! Almost every communicator of a training job is a few arithmetic runs (all ranks; every eighth
 //! rank; a block), so members are kept as runs: a world of 100,000 ranks costs 12 bytes.
 
+use crate::units::fnv1a;
 use serde::{Deserialize, Serialize};
 
 /// `count` world ranks: `first`, `first + stride`, ...
@@ -96,16 +97,28 @@ impl Members {
         None
     }
 
+    /// The place of a world rank in the list.
+    pub fn find(&self, rank: u32) -> Option<u32> {
+        let mut before = 0;
+        for run in &self.runs {
+            let distance = i64::from(rank) - i64::from(run.first);
+            let steps = match run.stride {
+                0 => (distance == 0).then_some(0),
+                stride => (distance % i64::from(stride) == 0).then(|| distance / i64::from(stride)),
+            };
+            let within = steps.and_then(|steps| u32::try_from(steps).ok());
+            if let Some(index) = within.filter(|index| *index < run.count) {
+                return Some(before + index);
+            }
+            before += run.count;
+        }
+        None
+    }
+
     /// A 64-bit fingerprint of the ranks in their order, the same in every rank of a communicator
     /// (FNV-1a, so that it does not depend on a hasher's seed).
     pub fn fingerprint(&self) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
-        for rank in self.iter() {
-            for byte in rank.to_le_bytes() {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        }
-        hash
+        fnv1a(self.iter().flat_map(u32::to_le_bytes))
     }
 }
 
@@ -122,7 +135,9 @@ mod tests {
             assert_eq!(members.iter().collect::<Vec<_>>(), ranks);
             for (index, rank) in ranks.iter().enumerate() {
                 assert_eq!(members.get(index as u32), Some(*rank));
+                assert_eq!(members.find(*rank), Some(index as u32));
             }
+            assert_eq!(members.find(100), None);
             assert_eq!(members.get(ranks.len() as u32), None);
             assert_eq!(members.len(), ranks.len() as u64);
         }

@@ -52,6 +52,31 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// All of them.
+    pub const ALL: [Pattern; 21] = [
+        Pattern::Ring,
+        Pattern::SegmentedRing,
+        Pattern::RecursiveDoubling,
+        Pattern::RecursiveHalvingDoubling,
+        Pattern::RecursiveHalving,
+        Pattern::Butterfly,
+        Pattern::BinomialTree,
+        Pattern::KnomialTree,
+        Pattern::BinaryTree,
+        Pattern::DoubleTree,
+        Pattern::ReduceBroadcast,
+        Pattern::ScatterAllgather,
+        Pattern::Chain,
+        Pattern::Linear,
+        Pattern::Bruck,
+        Pattern::Pairwise,
+        Pattern::Dissemination,
+        Pattern::NeighborExchange,
+        Pattern::Neighborhood,
+        Pattern::Irregular,
+        Pattern::Unknown,
+    ];
+
     /// The name as it stands in JSON.
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,4 +115,62 @@ pub enum Source {
     Predicted,
     /// Seen on the wire, or in the program's own point-to-point calls.
     Observed,
+}
+
+/// A set of patterns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Pattern>", into = "Vec<Pattern>")]
+pub struct PatternSet(u32);
+
+impl PatternSet {
+    /// True where `pattern` is in it.
+    pub const fn contains(self, pattern: Pattern) -> bool {
+        self.0 & (1 << pattern as u32) != 0
+    }
+
+    /// With `pattern`.
+    #[must_use]
+    pub const fn with(self, pattern: Pattern) -> PatternSet {
+        PatternSet(self.0 | (1 << pattern as u32))
+    }
+
+    /// Without `pattern`.
+    #[must_use]
+    pub const fn without(self, pattern: Pattern) -> PatternSet {
+        PatternSet(self.0 & !(1 << pattern as u32))
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub const fn and(self, other: PatternSet) -> PatternSet {
+        PatternSet(self.0 & other.0)
+    }
+
+    /// True where nothing is in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What is in it, in the order of [`Pattern::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Pattern> {
+        Pattern::ALL.into_iter().filter(move |pattern| self.contains(*pattern))
+    }
+}
+
+impl FromIterator<Pattern> for PatternSet {
+    fn from_iter<I: IntoIterator<Item = Pattern>>(patterns: I) -> PatternSet {
+        patterns.into_iter().fold(PatternSet::default(), PatternSet::with)
+    }
+}
+
+impl From<Vec<Pattern>> for PatternSet {
+    fn from(patterns: Vec<Pattern>) -> PatternSet {
+        patterns.into_iter().collect()
+    }
+}
+
+impl From<PatternSet> for Vec<Pattern> {
+    fn from(set: PatternSet) -> Vec<Pattern> {
+        set.iter().collect()
+    }
 }

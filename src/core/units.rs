@@ -74,3 +74,10 @@ pub fn transfer_time(bytes: u64, rate_bps: u64) -> Nanos {
     let nanos = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate_bps);
     Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
+
+/// A 64-bit hash of bytes that is the same everywhere (FNV-1a): no seed, unlike a hash map's.
+pub fn fnv1a(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
